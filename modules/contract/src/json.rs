@@ -1,0 +1,48 @@
+//! JSON in and out of [`Value`], digit for digit, bounded.
+//!
+//! The general JSON library rounds numbers that do not fit 64 bits; the language promises the same
+//! digits or a refusal, so reading is done here: one pass over the bytes, a depth limit, no recursion
+//! past it, and numbers kept as written. Two forms are written: *plain* (what other systems read) and
+//! *tagged* (the journal's: it also keeps apart what plain JSON cannot, a date from a text).
+
+mod read;
+mod tagged;
+mod write;
+
+pub use read::{JsonError, Limits, read, read_with};
+pub use tagged::{decode, encode};
+pub use write::{canonical, plain};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+use serde_json::value::RawValue;
+
+use crate::value::{Record, Value};
+
+impl Serialize for Value {
+    /// The tagged form, as a raw JSON value: only for formats of `serde_json`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(encode(self)).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        decode(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Value::record(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Value::Record(record) = Value::deserialize(deserializer)? else {
+            return Err(D::Error::custom("expected an object"));
+        };
+        Ok(std::sync::Arc::unwrap_or_clone(record))
+    }
+}

