@@ -16,6 +16,7 @@ pub mod json;
 pub mod module;
 pub mod number;
 pub mod ports;
+pub mod retry;
 pub mod schema;
 pub mod secret;
 pub mod value;
