@@ -7,6 +7,8 @@
 
 mod read;
 mod tagged;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use read::{JsonError, Limits, read, read_with};

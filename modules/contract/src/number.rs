@@ -26,10 +26,9 @@ impl Number {
         if !is_json_number(digits) {
             return None;
         }
-        let exact = if digits.contains(['e', 'E']) {
-            Decimal::from_scientific(digits).ok().filter(|decimal| survives(digits, decimal))
-        } else {
-            Decimal::from_str_exact(digits).ok()
+        let exact = match digits.split_once(['e', 'E']) {
+            Some((mantissa, power)) => shifted(mantissa, power),
+            None => Decimal::from_str_exact(digits).ok(),
         };
         Some(Self(exact.map_or_else(|| Repr::Wide(digits.into()), Repr::Exact)))
     }
@@ -51,17 +50,21 @@ impl Number {
     }
 }
 
-/// A scientific literal whose digits all fit: converting it back gives the same number.
-fn survives(digits: &str, decimal: &Decimal) -> bool {
-    let significant = digits
-        .split(['e', 'E'])
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .filter(char::is_ascii_digit)
-        .skip_while(|digit| *digit == '0')
-        .count();
-    significant <= 28 && (significant == 0 || !decimal.is_zero())
+/// `mantissa` times ten to the `power`, if no digit is lost. The library's own reading of scientific literals
+/// rounds what lies below its smallest decimal.
+fn shifted(mantissa: &str, power: &str) -> Option<Decimal> {
+    let mut decimal = Decimal::from_str_exact(mantissa).ok()?;
+    if decimal.is_zero() {
+        return Some(decimal);
+    }
+    let power: i64 = power.parse().ok()?;
+    let scale = i64::from(decimal.scale()).checked_sub(power)?;
+    let Ok(shift) = u32::try_from(-scale) else {
+        decimal.set_scale(u32::try_from(scale).ok()?).ok()?;
+        return Some(decimal);
+    };
+    decimal.set_scale(0).ok()?;
+    decimal.checked_mul(Decimal::from(10_i128.checked_pow(shift).filter(|_| shift <= 28)?))
 }
 
 fn is_json_number(text: &str) -> bool {
@@ -126,3 +129,6 @@ impl std::str::FromStr for Number {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a number")]
 pub struct NotANumber;
+
+#[cfg(test)]
+mod tests;

@@ -130,6 +130,24 @@ pub struct Field {
     pub clearable: bool,
 }
 
+impl Field {
+    /// A field that a read or an answer always holds and that no write sets: the start of every other field.
+    #[must_use]
+    pub fn readable(name: impl Into<SmolStr>, ty: FieldType) -> Self {
+        Self {
+            name: name.into(),
+            ty,
+            doc: None,
+            readable: true,
+            writable: false,
+            required: false,
+            optional: false,
+            doubtful: false,
+            clearable: false,
+        }
+    }
+}
+
 /// A field that a read may, or must, fix with `==`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {

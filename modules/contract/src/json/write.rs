@@ -13,7 +13,8 @@ pub fn plain(value: &Value) -> String {
     out
 }
 
-/// Plain JSON with sorted keys: equal values give equal bytes, for hashes and comparison.
+/// Plain JSON with sorted keys and numbers without needless zeros: equal values give equal bytes, for hashes
+/// and comparison.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
@@ -25,7 +26,11 @@ fn write(out: &mut String, value: &Value, sorted: bool) {
     match value {
         Value::Absent => out.push_str("null"),
         Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        Value::Number(number) => put(out, format_args!("{number}")),
+        Value::Number(number) => match number.as_decimal().filter(|_| sorted) {
+            // `1.0` and `1` are one number.
+            Some(decimal) => put(out, format_args!("{}", decimal.normalize())),
+            None => put(out, format_args!("{number}")),
+        },
         Value::Text(text) => string(out, text),
         Value::Date(date) => put(out, format_args!("\"{date}\"")),
         Value::DateTime(instant) => put(out, format_args!("\"{instant}\"")),
