@@ -1,0 +1,350 @@
+//! What must survive: narrow traits in plain data. No SQL, no row types, no plan, no connection in any signature.
+//!
+//! A method that changes something returns when the change is durable, and makes all of it or none. Commits of
+//! concurrent callers are grouped. A *fence* is the number that a claim handed out: once a run or a listen was taken over, every
+//! write under the old fence is refused with [`StoreError::Fenced`].
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lf_lang::{
+    plan::{Plan, PlanId},
+    run::{Entry, Fired},
+};
+use lf_module::{Cursor, Description, Key, Record, call::ChangeKind};
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+/// One delivered change of one listen, and everything done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub i64);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+/// The number of a claim; grows with each take-over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(pub i64);
+
+/// Why the store could not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else took over: stop, write nothing more.
+    #[error("this run was taken over by another runner")]
+    Fenced,
+    /// There is no such run, listen or credential.
+    #[error("{0}")]
+    Missing(String),
+    /// The run is not in a state that allows this.
+    #[error("{0}")]
+    State(String),
+    /// The store is damaged, of a newer version, or held by another `run`: exit code 4.
+    #[error("{0}")]
+    Unusable(String),
+    /// The disk is full or the database is away: nothing was written; trying again may help.
+    #[error("{0}")]
+    Away(String),
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waiting for its turn.
+    Ready,
+    /// Claimed by a runner.
+    Running,
+    /// Failed; another attempt at `not_before`.
+    Retry,
+    /// Ended well.
+    Done,
+    /// Its attempts are used up, or it failed for good.
+    Dead,
+    /// A write of unknown outcome; a person decides.
+    Unsure,
+    /// Too deep a chain of causes, or a burst; a person decides.
+    Held,
+    /// Not run, for a reason (echo, filter, kind).
+    Skipped,
+    /// A person ended it.
+    Cancelled,
+}
+
+/// A change to be taken in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    pub listen: SmolStr,
+    pub key: Key,
+    /// The same (listen, delivery) is taken in once.
+    pub delivery: SmolStr,
+    pub kind: ChangeKind,
+    pub record: Record,
+    pub before: Option<Record>,
+    pub at: Timestamp,
+    pub by: Option<SmolStr>,
+    pub depth: u32,
+    pub cause: Option<RunId>,
+    /// `Ready`, or `Skipped`/`Held` with the reason.
+    pub state: State,
+    pub reason: Option<String>,
+}
+
+/// What a source last showed of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    pub key: Key,
+    /// The system's version, else the content's SHA-256.
+    pub version: SmolStr,
+    pub record: Record,
+}
+
+/// One batch of a source, to be stored whole.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TakeIn {
+    /// Records seen, to remember (replacing what was known of their keys), marked with `round`.
+    pub seen: Vec<Seen>,
+    /// Keys seen again unchanged in this listing round: only marked.
+    pub touched: Vec<Key>,
+    /// Keys that are gone.
+    pub forget: Vec<Key>,
+    pub runs: Vec<NewRun>,
+    /// Expectations that a change of this batch fulfilled.
+    pub fulfilled: Vec<i64>,
+    /// The position after the batch; `None` leaves it.
+    pub position: Option<Position>,
+}
+
+/// Where a listen stands in its source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    pub cursor: Option<Cursor>,
+    /// The first listing is through.
+    pub baseline_done: bool,
+    /// Number of the current whole listing; records seen in it are marked with it.
+    pub round: i64,
+}
+
+/// A run as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub id: RunId,
+    pub listen: SmolStr,
+    pub key: Key,
+    pub delivery: SmolStr,
+    pub kind: ChangeKind,
+    pub record: Record,
+    pub before: Option<Record>,
+    pub at: Timestamp,
+    pub by: Option<SmolStr>,
+    pub depth: u32,
+    pub cause: Option<RunId>,
+    pub state: State,
+    pub reason: Option<String>,
+    pub attempts: u32,
+    pub not_before: Option<Timestamp>,
+    pub plan: Option<PlanId>,
+    pub taken_in: Timestamp,
+    pub finished: Option<Timestamp>,
+}
+
+/// A run in a runner's hands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    pub run: Run,
+    pub fence: Fence,
+    /// What happened in it so far.
+    pub entries: Vec<Entry>,
+}
+
+/// How a claim ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Release {
+    /// The run is over, with its last entry. `Done`, `Dead`, `Unsure`.
+    End { state: State, reason: Option<String>, entry: Option<Entry> },
+    /// Another attempt at that time.
+    Retry { at: Timestamp, reason: String, entry: Option<Entry> },
+    /// Back to `Ready` at that time without counting an attempt (held connection, shutdown).
+    Back { at: Option<Timestamp>, reason: Option<String> },
+}
+
+/// A write of ours whose change a source may show us: (connection, type, key or pending create, values).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    pub connection: SmolStr,
+    pub ty: SmolStr,
+    /// `None` while a create is pending.
+    pub key: Option<Key>,
+    /// The values written.
+    pub fields: Record,
+    pub run: RunId,
+    pub listen: SmolStr,
+    pub depth: u32,
+}
+
+/// Changes on their way in.
+#[async_trait]
+pub trait Inbox: Send + Sync {
+    /// Where the listen stands; `None` before its first start.
+    async fn position(&self, listen: &str) -> Result<Option<Position>, StoreError>;
+    /// Every listen with a position or open runs.
+    async fn listens(&self) -> Result<Vec<SmolStr>, StoreError>;
+    /// Drops a listen that is no more: position, what was seen, open runs become `Cancelled`.
+    async fn drop_listen(&self, listen: &str) -> Result<(), StoreError>;
+    /// What was last seen under these keys.
+    async fn seen(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, Seen>, StoreError>;
+    /// Keys last marked before `round`, at most `limit`: gone, if the listing was whole.
+    async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError>;
+    /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new.
+    async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError>;
+    /// Open expectations of a type, oldest first, with their ids.
+    async fn expectations(&self, connection: &str, ty: &str) -> Result<Vec<(i64, Expectation)>, StoreError>;
+}
+
+/// Room for claims: how many more runs of each listen, and in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    pub listens: BTreeMap<SmolStr, u32>,
+    pub total: u32,
+}
+
+/// Runs under way.
+#[async_trait]
+pub trait Runs: Send + Sync {
+    /// Claims runs whose turn it is (`Ready`, or `Retry` past its time; the oldest open run of its listen and key; its
+    /// listen has room), oldest first. A run whose lease ran out is claimed again with a higher fence.
+    async fn claim(
+        &self,
+        owner: &str,
+        room: &Room,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Vec<Claimed>, StoreError>;
+    /// When the next run can become claimable by time alone (a retry, a lease end).
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
+    /// Keeps claims alive.
+    async fn renew(&self, claims: &[(RunId, Fence)], until: Timestamp) -> Result<(), StoreError>;
+    /// Appends to the journal, in order. `expect`: stored with the intent, in the same transaction.
+    async fn append(
+        &self,
+        run: RunId,
+        fence: Fence,
+        entries: Vec<Entry>,
+        expect: Option<Expectation>,
+    ) -> Result<(), StoreError>;
+    /// Marks which plan a run began with.
+    async fn begin(
+        &self,
+        run: RunId,
+        fence: Fence,
+        plan: &PlanId,
+        fired: &Fired,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+    /// The expected change of a settled write got its key.
+    async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError>;
+    /// Ends a claim. The next open run of the same listen and key gets its turn.
+    async fn release(&self, run: RunId, fence: Fence, release: Release, now: Timestamp) -> Result<(), StoreError>;
+    /// Keys just created under an identity, consulted beside the system's own find (R12).
+    async fn identity(&self, connection: &str, ty: &str, identity: &str) -> Result<Option<Key>, StoreError>;
+    /// Remembers one.
+    async fn remember_identity(
+        &self,
+        connection: &str,
+        ty: &str,
+        identity: &str,
+        key: &Key,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    pub listen: Option<String>,
+    pub states: Vec<State>,
+    pub key: Option<String>,
+    pub since: Option<Timestamp>,
+    /// Ids above this one only.
+    pub after: Option<RunId>,
+    /// Oldest first instead of newest first.
+    pub oldest_first: bool,
+    pub limit: u32,
+}
+
+/// What a person does to a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Try a dead, unsure or held run again, from what its journal holds.
+    Retry,
+    /// The same, with the present text.
+    RetryCurrent,
+    /// The write in flight was done (as the person saw in the system).
+    SettleDone,
+    /// The write in flight was not done: send it again.
+    SettleAgain,
+    /// End it.
+    Cancel,
+}
+
+/// The ledger, for people.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    async fn list(&self, filter: &Filter) -> Result<Vec<Run>, StoreError>;
+    async fn show(&self, run: RunId) -> Result<Option<(Run, Vec<Entry>)>, StoreError>;
+    /// How many runs of each listen are in each state.
+    async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError>;
+    async fn order(&self, run: RunId, order: Order, now: Timestamp) -> Result<(), StoreError>;
+}
+
+/// Programs, descriptions, holds, credentials: small things by name.
+#[async_trait]
+pub trait Facts: Send + Sync {
+    async fn save_plan(&self, id: &PlanId, plan: &Plan, now: Timestamp) -> Result<(), StoreError>;
+    async fn plan(&self, id: &PlanId) -> Result<Option<Plan>, StoreError>;
+    async fn save_description(
+        &self,
+        connection: &str,
+        description: &Description,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+    async fn description(&self, connection: &str) -> Result<Option<(Description, Timestamp)>, StoreError>;
+    /// Holds a connection until then; a later hold wins.
+    async fn hold(&self, connection: &str, until: Timestamp, why: &str) -> Result<(), StoreError>;
+    async fn held(&self, connection: &str) -> Result<Option<(Timestamp, String)>, StoreError>;
+    async fn lift(&self, connection: &str) -> Result<(), StoreError>;
+}
+
+/// A sealed credential; only the vault can open it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    pub name: SmolStr,
+    pub module: SmolStr,
+    pub kind: SmolStr,
+    pub key_id: SmolStr,
+    /// Nonce and ciphertext.
+    pub sealed: Vec<u8>,
+    pub last_used: Option<Timestamp>,
+    /// Whether it worked when last tried.
+    pub works: Option<bool>,
+}
+
+/// Sealed credentials.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    async fn put(&self, credential: &Sealed) -> Result<(), StoreError>;
+    async fn get(&self, name: &str) -> Result<Option<Sealed>, StoreError>;
+    async fn all(&self) -> Result<Vec<Sealed>, StoreError>;
+    /// Whether there was one.
+    async fn remove(&self, name: &str) -> Result<bool, StoreError>;
+    async fn used(&self, name: &str, at: Timestamp, works: bool) -> Result<(), StoreError>;
+}
+
+/// Everything a store is.
+pub trait Store: Inbox + Runs + Ledger + Facts + Credentials + fmt::Debug {}
+impl<T: Inbox + Runs + Ledger + Facts + Credentials + fmt::Debug> Store for T {}
