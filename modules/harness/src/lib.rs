@@ -1,1 +1,9 @@
-//! placeholder
+//! What the tests of modules share: a scripted loopback server, its faults, and ports of a test's own
+//! making. For tests only; nothing here knows a module.
+
+pub mod faults;
+pub mod ports;
+pub mod server;
+
+pub use ports::World;
+pub use server::{Received, Reply, Server, Step};
