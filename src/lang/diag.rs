@@ -3,6 +3,9 @@
 //! A diagnostic is built where the facts are. Headline: lower-case start, no final period, one line, user text
 //! in backticks, good on its own. The reason stands on the label, the way out in the help.
 
+pub mod codes;
+pub mod suggest;
+
 use serde::Serialize;
 
 use crate::source::Span;

@@ -37,6 +37,11 @@ pub enum Item {
     Function(Function),
     Listen(Listen),
     Binding(Binding),
+    /// Could not be read and was reported; whoever uses its name says nothing more.
+    Bad {
+        span: Span,
+        name: Option<Name>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +148,8 @@ pub enum TypeKind {
     Position(Path),
     /// A union that is neither a choice nor `| absent`; the checker refuses it by name.
     Union(Vec<TypeExpr>),
+    /// Could not be read and was reported.
+    Bad,
 }
 
 /// `NAME { hop }`; at least one hop, except as the target of `write x` and the like, which are expressions.
@@ -217,6 +224,10 @@ pub enum StatementKind {
     /// A call as a statement: a function, or `ERROR("why")`.
     Call(Expr),
     Return(Option<Expr>),
+    /// Could not be read and was reported; whoever uses the name it would have bound says nothing more.
+    Bad {
+        bind: Option<Name>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -315,6 +326,8 @@ pub enum ExprKind {
     },
     List(Vec<ListItem>),
     Record(Vec<RecordItem>),
+    /// Could not be read and was reported.
+    Bad,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
