@@ -1,0 +1,169 @@
+//! One exchange: what is sent, and what comes back, bounded in time and size.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use url::Url;
+
+use crate::{
+    client::Client,
+    failure::{Failure, Phase},
+    guard,
+    timer::Timer,
+};
+
+/// The largest body of a good answer.
+pub const LARGEST_BODY: usize = 16 << 20;
+/// As much of an error's text as is read.
+pub const LARGEST_ERROR: usize = 64 << 10;
+
+/// What a request may do at the system; it decides how it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sends {
+    /// Nothing changes there: connections are pooled.
+    Safe,
+    /// Something may change there: it goes over a connection of its own. A pooled one that the server
+    /// has just closed would leave open whether the request arrived.
+    Write,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The whole URL.
+    pub url: Url,
+    /// The headers. Secrets among them are made by [`secret_header`].
+    pub headers: HeaderMap,
+    /// The body, if there is one.
+    pub body: Option<Bytes>,
+    /// What it may do.
+    pub sends: Sends,
+}
+
+/// How long an exchange may take. The time to connect is the client's.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Until the head of the answer.
+    pub first_byte: Duration,
+    /// Between two pieces of the body.
+    pub gap: Duration,
+    /// The whole ends at this point of [`lf_module::Clock::monotonic`]; `None` only for a stream that
+    /// is listened to.
+    pub until: Option<Duration>,
+}
+
+/// The head of an answer, with its body still to come.
+#[derive(Debug)]
+pub struct Opened {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
+/// A whole answer. The body of an error status is whatever of it could be read.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// A body that arrives.
+#[derive(Debug)]
+pub struct Body {
+    response: reqwest::Response,
+    timer: Timer,
+}
+
+impl Body {
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Failure::Timeout`] or [`Failure::Lost`].
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        let piece = self.timer.within(Phase::Gap, self.response.chunk()).await?;
+        piece.map_err(|error| Failure::of(&error))
+    }
+
+    /// All that is left.
+    ///
+    /// # Errors
+    /// As [`Self::next`], and [`Failure::TooLarge`] beyond `limit` bytes.
+    pub async fn all(mut self, limit: usize) -> Result<Bytes, Failure> {
+        let mut whole = BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            if whole.len() + piece.len() > limit {
+                return Err(Failure::TooLarge(limit));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// As much as arrives in order, at most `limit` bytes. For the text of an error: its status is known
+    /// already, and a body that breaks must not hide it.
+    pub async fn some(mut self, limit: usize) -> Bytes {
+        let mut whole = BytesMut::new();
+        while let Ok(Some(piece)) = self.next().await {
+            let room = limit - whole.len();
+            whole.extend_from_slice(piece.get(..room.min(piece.len())).unwrap_or_default());
+            if whole.len() == limit {
+                break;
+            }
+        }
+        whole.freeze()
+    }
+}
+
+impl Client {
+    /// Sends `request` and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// Any [`Failure`].
+    pub async fn open(&self, request: Request, bounds: &Bounds) -> Result<Opened, Failure> {
+        let timer = Timer::start(self.clock(), bounds);
+        if !self.options().link_local {
+            guard::literal(&request.url).map_err(Failure::Blocked)?;
+        }
+        let client = self.pick(request.sends)?;
+        let Request { method, url, headers, body, sends: _ } = request;
+        let mut builder = client.request(method, url).headers(headers);
+        if let Some(body) = body {
+            builder = builder.body(body);
+        }
+        let response = timer.within(Phase::FirstByte, builder.send()).await?;
+        let mut response = response.map_err(|error| Failure::of(&error))?;
+        let headers = std::mem::take(response.headers_mut());
+        Ok(Opened { status: response.status(), headers, body: Body { response, timer } })
+    }
+
+    /// Sends `request` and reads the whole answer.
+    ///
+    /// # Errors
+    /// Any [`Failure`].
+    pub async fn exchange(&self, request: Request, bounds: &Bounds) -> Result<Answer, Failure> {
+        let Opened { status, headers, body } = self.open(request, bounds).await?;
+        let body = if status.is_success() { body.all(LARGEST_BODY).await? } else { body.some(LARGEST_ERROR).await };
+        Ok(Answer { status, headers, body })
+    }
+}
+
+/// A header that holds a secret: it does not print, and is not compressed with others.
+///
+/// # Errors
+/// [`Failure::Unsendable`] if `text` cannot stand in a header.
+pub fn secret_header(text: &str) -> Result<HeaderValue, Failure> {
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| Failure::Unsendable("the secret holds characters that cannot stand in a header".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
