@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use lf_lang::{
     plan::{Plan, PlanId},
-    run::{Entry, Fired},
+    run::Entry,
 };
 use lf_module::{Cursor, Description, Key, Record, call::ChangeKind};
 use serde::{Deserialize, Serialize};
@@ -165,26 +165,32 @@ pub struct Claimed {
 /// How a claim ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Release {
-    /// The run is over, with its last entry. `Done`, `Dead`, `Unsure`.
-    End { state: State, reason: Option<String>, entry: Option<Entry> },
-    /// Another attempt at that time.
-    Retry { at: Timestamp, reason: String, entry: Option<Entry> },
+    /// The run is over, with its last entries, appended in the same transaction. `Done`, `Dead`, `Unsure`.
+    End { state: State, reason: Option<String>, entries: Vec<Entry> },
+    /// Another attempt at that time; this one is counted.
+    Retry { at: Timestamp, reason: String, entries: Vec<Entry> },
     /// Back to `Ready` at that time without counting an attempt (held connection, shutdown).
-    Back { at: Option<Timestamp>, reason: Option<String> },
+    Back { at: Option<Timestamp>, reason: Option<String>, entries: Vec<Entry> },
 }
 
-/// A write of ours whose change a source may show us: (connection, type, key or pending create, values).
+/// A write of ours whose change a source may show us: (connection, type, key or pending create, values). One for each
+/// listen that will see it, since each matches it once by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
+    /// The listen that will see the change.
+    pub watcher: SmolStr,
     pub connection: SmolStr,
     pub ty: SmolStr,
     /// `None` while a create is pending.
     pub key: Option<Key>,
     /// The values written.
     pub fields: Record,
+    /// The run that writes, the listen that fired it, and its depth.
     pub run: RunId,
     pub listen: SmolStr,
     pub depth: u32,
+    /// When it was written: one that never came is given up after a while.
+    pub at: Timestamp,
 }
 
 /// Changes on their way in.
@@ -202,8 +208,10 @@ pub trait Inbox: Send + Sync {
     async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError>;
     /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new.
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError>;
-    /// Open expectations of a type, oldest first, with their ids.
-    async fn expectations(&self, connection: &str, ty: &str) -> Result<Vec<(i64, Expectation)>, StoreError>;
+    /// Open expectations that this listen watches for, oldest first, with their ids.
+    async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError>;
+    /// How many runs of the listen wait or run (`Ready`, `Running`, `Retry`): what holds its source back.
+    async fn open(&self, listen: &str) -> Result<u64, StoreError>;
 }
 
 /// Room for claims: how many more runs of each listen, and in all.
@@ -229,24 +237,17 @@ pub trait Runs: Send + Sync {
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
     /// Keeps claims alive.
     async fn renew(&self, claims: &[(RunId, Fence)], until: Timestamp) -> Result<(), StoreError>;
-    /// Appends to the journal, in order. `expect`: stored with the intent, in the same transaction.
+    /// Appends to the journal, in order. An [`Entry::Started`] among them also marks the run's plan. `expect`:
+    /// stored with the intent, in the same transaction.
     async fn append(
         &self,
         run: RunId,
         fence: Fence,
         entries: Vec<Entry>,
-        expect: Option<Expectation>,
+        expect: Vec<Expectation>,
     ) -> Result<(), StoreError>;
-    /// Marks which plan a run began with.
-    async fn begin(
-        &self,
-        run: RunId,
-        fence: Fence,
-        plan: &PlanId,
-        fired: &Fired,
-        now: Timestamp,
-    ) -> Result<(), StoreError>;
-    /// The expected change of a settled write got its key.
+    /// The expected change of a settled create got its key: for every watcher of the same run, connection, type and
+    /// values whose key is still open.
     async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError>;
     /// Ends a claim. The next open run of the same listen and key gets its turn.
     async fn release(&self, run: RunId, fence: Fence, release: Release, now: Timestamp) -> Result<(), StoreError>;
@@ -284,9 +285,10 @@ pub enum Order {
     Retry,
     /// The same, with the present text.
     RetryCurrent,
-    /// The write in flight was done (as the person saw in the system).
+    /// The write in flight was done (as the person saw in the system): appends [`Entry::Decided`] for the last open
+    /// intent, and the run is `Ready`.
     SettleDone,
-    /// The write in flight was not done: send it again.
+    /// The write in flight was not done: the same with `done: false`, so it is sent again.
     SettleAgain,
     /// End it.
     Cancel,

@@ -26,6 +26,9 @@ pub enum Entry {
     Intent(Box<Intent>),
     /// An effect is settled.
     Settled { address: Address, place: PlaceId, settlement: Settlement, at: Timestamp },
+    /// An intent without an answer was decided: the system certainly did not act (`done: false`), or a person says
+    /// which. It answers no replay; a runner turns `done: true` into a [`Entry::Settled`].
+    Decided { address: Address, done: bool, why: String, at: Timestamp },
     /// An attempt ended without an end of the run; another follows.
     Attempt { number: u32, why: String, at: Timestamp },
     /// The run is over.
