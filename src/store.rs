@@ -56,7 +56,7 @@ pub enum StoreError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Waiting for its turn.
+    /// Waiting for its turn, or for a time before it.
     Ready,
     /// Claimed by a runner.
     Running,
@@ -66,9 +66,10 @@ pub enum State {
     Done,
     /// Its attempts are used up, or it failed for good.
     Dead,
-    /// A write of unknown outcome; a person decides.
+    /// A write of unknown outcome; a person decides. Keeps its record's turn.
     Unsure,
-    /// Too deep a chain of causes, or a burst; a person decides.
+    /// Too deep a chain of causes, or a burst; a person decides. Keeps its record's turn: what came later would
+    /// otherwise fire before it.
     Held,
     /// Not run, for a reason (echo, filter, kind).
     Skipped,
@@ -146,9 +147,12 @@ pub struct Run {
     pub cause: Option<RunId>,
     pub state: State,
     pub reason: Option<String>,
+    /// Attempts that came to an end; one that a crash or a take-over cut off is not counted.
     pub attempts: u32,
     pub not_before: Option<Timestamp>,
     pub plan: Option<PlanId>,
+    /// The runner that has it.
+    pub owner: Option<SmolStr>,
     pub taken_in: Timestamp,
     pub finished: Option<Timestamp>,
 }
@@ -226,6 +230,9 @@ pub struct Room {
 pub trait Runs: Send + Sync {
     /// Claims runs whose turn it is (`Ready`, or `Retry` past its time; the oldest open run of its listen and key; its
     /// listen has room), oldest first. A run whose lease ran out is claimed again with a higher fence.
+    ///
+    /// Of each listen, as many as it has room for of those that wait for no time (by id) and of those past their
+    /// time (by that time) are looked at, and the oldest of both are taken: no claim walks a whole backlog.
     async fn claim(
         &self,
         owner: &str,
@@ -235,8 +242,8 @@ pub trait Runs: Send + Sync {
     ) -> Result<Vec<Claimed>, StoreError>;
     /// When the next run can become claimable by time alone (a retry, a lease end).
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
-    /// Keeps claims alive.
-    async fn renew(&self, claims: &[(RunId, Fence)], until: Timestamp) -> Result<(), StoreError>;
+    /// Keeps claims alive. Answers the runs that were taken over, or ended, in between: stop those.
+    async fn renew(&self, claims: &[(RunId, Fence)], until: Timestamp) -> Result<Vec<RunId>, StoreError>;
     /// Appends to the journal, in order. An [`Entry::Started`] among them also marks the run's plan. `expect`:
     /// stored with the intent, in the same transaction.
     async fn append(
@@ -249,6 +256,9 @@ pub trait Runs: Send + Sync {
     /// The expected change of a settled create got its key: for every watcher of the same run, connection, type and
     /// values whose key is still open.
     async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError>;
+    /// The expected write was refused: nothing will show. For every watcher of the same run, connection, type and
+    /// values.
+    async fn unexpect(&self, run: RunId, refused: &Expectation) -> Result<(), StoreError>;
     /// Ends a claim. The next open run of the same listen and key gets its turn.
     async fn release(&self, run: RunId, fence: Fence, release: Release, now: Timestamp) -> Result<(), StoreError>;
     /// Keys just created under an identity, consulted beside the system's own find (R12).
@@ -290,7 +300,7 @@ pub enum Order {
     SettleDone,
     /// The write in flight was not done: the same with `done: false`, so it is sent again.
     SettleAgain,
-    /// End it.
+    /// End it. A running one is taken from its runner; the record's next run waits until the claim's lease is over.
     Cancel,
 }
 
@@ -316,7 +326,7 @@ pub trait Facts: Send + Sync {
         now: Timestamp,
     ) -> Result<(), StoreError>;
     async fn description(&self, connection: &str) -> Result<Option<(Description, Timestamp)>, StoreError>;
-    /// Holds a connection until then; a later hold wins.
+    /// Holds a connection until then; of two holds the one that ends later stays.
     async fn hold(&self, connection: &str, until: Timestamp, why: &str) -> Result<(), StoreError>;
     async fn held(&self, connection: &str) -> Result<Option<(Timestamp, String)>, StoreError>;
     async fn lift(&self, connection: &str) -> Result<(), StoreError>;
@@ -347,6 +357,42 @@ pub trait Credentials: Send + Sync {
     async fn used(&self, name: &str, at: Timestamp, works: bool) -> Result<(), StoreError>;
 }
 
+/// How long things that are over are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// `Done`, `Skipped` and `Cancelled` runs, with their journals. `Dead` ones stay until a person decides.
+    pub runs: Duration,
+    /// The same, beyond this many of the newest.
+    pub most: Option<u64>,
+    /// Delivery ids and identities, which outlive their runs: within this time nothing is taken in twice.
+    pub deliveries: Duration,
+    /// Expectations that never came.
+    pub expectations: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_hours(24);
+        Self { runs: DAY * 30, most: None, deliveries: DAY * 30, expectations: DAY }
+    }
+}
+
+/// What an upkeep removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub runs: u64,
+    pub deliveries: u64,
+    pub identities: u64,
+    pub expectations: u64,
+}
+
+/// Keeping the store small.
+#[async_trait]
+pub trait Upkeep: Send + Sync {
+    /// Removes what is past its time, in small transactions so that work goes on beside it.
+    async fn prune(&self, retention: &Retention, now: Timestamp) -> Result<Pruned, StoreError>;
+}
+
 /// Everything a store is.
-pub trait Store: Inbox + Runs + Ledger + Facts + Credentials + fmt::Debug {}
-impl<T: Inbox + Runs + Ledger + Facts + Credentials + fmt::Debug> Store for T {}
+pub trait Store: Inbox + Runs + Ledger + Facts + Credentials + Upkeep + fmt::Debug {}
+impl<T: Inbox + Runs + Ledger + Facts + Credentials + Upkeep + fmt::Debug> Store for T {}
