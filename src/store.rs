@@ -4,6 +4,9 @@
 //! concurrent callers are grouped. A *fence* is the number that a claim handed out: once a run or a listen was taken over, every
 //! write under the old fence is refused with [`StoreError::Fenced`].
 
+pub mod memory;
+mod rules;
+
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use async_trait::async_trait;
@@ -75,6 +78,52 @@ pub enum State {
     Skipped,
     /// A person ended it.
     Cancelled,
+}
+
+impl State {
+    /// Every state, in the order above.
+    pub const ALL: [Self; 9] = [
+        Self::Ready,
+        Self::Running,
+        Self::Retry,
+        Self::Done,
+        Self::Dead,
+        Self::Unsure,
+        Self::Held,
+        Self::Skipped,
+        Self::Cancelled,
+    ];
+
+    /// As people read and write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Retry => "retry",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Unsure => "unsure",
+            Self::Held => "held",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether a run in it keeps its record's turn: later changes of the record wait.
+    #[must_use]
+    pub fn keeps_turn(self) -> bool {
+        match self {
+            Self::Ready | Self::Running | Self::Retry | Self::Unsure | Self::Held => true,
+            Self::Done | Self::Dead | Self::Skipped | Self::Cancelled => false,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
 }
 
 /// A change to be taken in.
@@ -205,7 +254,7 @@ pub trait Inbox: Send + Sync {
     /// Every listen with a position or open runs.
     async fn listens(&self) -> Result<Vec<SmolStr>, StoreError>;
     /// Drops a listen that is no more: position, what was seen, open runs become `Cancelled`.
-    async fn drop_listen(&self, listen: &str) -> Result<(), StoreError>;
+    async fn drop_listen(&self, listen: &str, now: Timestamp) -> Result<(), StoreError>;
     /// What was last seen under these keys.
     async fn seen(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, Seen>, StoreError>;
     /// Keys last marked before `round`, at most `limit`: gone, if the listing was whole.
@@ -285,6 +334,7 @@ pub struct Filter {
     pub after: Option<RunId>,
     /// Oldest first instead of newest first.
     pub oldest_first: bool,
+    /// At most this many; 0: all.
     pub limit: u32,
 }
 
