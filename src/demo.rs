@@ -14,7 +14,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 pub use crm::{Company, Crm};
 pub use tracker::{Issue, TOKEN, Tracker};
 
-const MOVEMENT: &str = include_str!("../examples/triage/triage.mvt");
+const MOVEMENT: &str = include_str!("../examples/triage/movements/triage.mvt");
 const MODULE: &str = include_str!("../examples/triage/modules/acme_crm.toml");
 
 /// The two systems, running until this is dropped.
