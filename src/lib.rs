@@ -2,4 +2,5 @@
 //!
 //! `lf-lang` is pure and decides; this crate carries out. Read in this order: [`store`] (what must survive).
 
+pub mod project;
 pub mod store;

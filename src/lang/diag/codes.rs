@@ -56,6 +56,10 @@ codes! {
     MOV_PARSE_TOO_DEEP              Error       Files "1";
     MOV_PARSE_TOO_LARGE             Error       World "1";
     MOV_NOT_BUILT                   Error       Files "1";
+
+    // the project's own files
+    MOV_PROJECT                     Error       World "1";
+    MOV_MODULE_FILE                 Error       World "1";
 }
 
 /// The row of a code written by a person, in whatever case.
