@@ -4,8 +4,59 @@
 //! waits for the [`Input`] that settles it. The journal's [`Entry`]s, fed again in order, bring a run back to where
 //! it was.
 
+pub mod args;
 pub mod entry;
+mod eval;
 pub mod io;
+pub mod limits;
+mod machine;
+pub mod replay;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use lf_module::value::Value;
 
 pub use entry::Entry;
+pub(crate) use eval::fixed;
 pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement};
+pub use replay::{Replayed, replay, retained};
+pub use state::RunState;
+
+use crate::plan::ir::{Listen, Plan};
+use io::FailureKind;
+
+/// Tells the machine what happened and lets it go on to its next effect or its end. Every failure is an
+/// [`Effect::Finish`].
+#[must_use]
+pub fn step(plan: &Plan, state: &mut RunState, input: Input) -> Vec<Effect> {
+    let went = machine::take(plan, state, input).and_then(|()| machine::go(plan, state));
+    match went {
+        Ok(effect) => vec![effect],
+        Err(failure) => {
+            state.end();
+            vec![Effect::Finish(Finish::Failed(failure))]
+        }
+    }
+}
+
+/// Whether a changed record is one that this listen fires for; `now` is the instant of the change.
+///
+/// # Errors
+/// The [`Failure`] of the listen's WHERE: a field that is not as it was described, a number out of range.
+pub fn matches(plan: &Plan, listen: &Listen, record: &Value, now: Timestamp) -> Result<bool, Failure> {
+    let Some(function) = listen.filter else { return Ok(true) };
+    let mut state = RunState::new();
+    let fired = Fired { function, args: vec![record.clone()], now };
+    match step(plan, &mut state, Input::Fired(fired)).pop() {
+        Some(Effect::Finish(Finish::Done(Value::Bool(fits)))) => Ok(fits),
+        Some(Effect::Finish(Finish::Failed(failure))) => Err(failure),
+        Some(Effect::Finish(Finish::Done(_)) | Effect::Call { .. }) | None => Err(Failure {
+            kind: FailureKind::Program,
+            message: "the WHERE of a listen can only look at the record that changed".to_owned(),
+            place: Some(listen.place),
+        }),
+    }
+}

@@ -18,7 +18,8 @@ pub struct TypeRef {
 }
 
 /// The type of an expression. There is no unknown: an expression without a type does not leave the checker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ty {
     Text,
     Number,

@@ -2,6 +2,10 @@
 //!
 //! Spans are gone; places (file, line, column, the line's text) stay for the ledger. No secrets, no handles: a
 //! connection is its key.
+//!
+//! Code is flat, so that its JSON does not nest with the program and a run's state is plain numbers: a function is a
+//! table of blocks, a block a list of steps; expressions live in one table of the plan and name each other by index.
+//! Expressions are pure. Whatever reads, writes or calls is a step of its own, in evaluation order.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,11 +14,22 @@ use lf_module::{
     value::Value,
 };
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
-use crate::{check::catalog::ConnectionKey, types::ConnectionId};
+use crate::{
+    check::{
+        catalog::ConnectionKey,
+        typed::{Builtin, EntryMode, Op as Operator},
+    },
+    types::{ConnectionId, Ty, TypeRef},
+};
 
-/// SHA-256 of the plan's canonical encoding, in hex.
+/// The version of the encoding that this program writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// SHA-256 of the plan's canonical encoding without its places, in hex: what a program does, not where it stands. A
+/// comment, a blank line or a renamed file makes no new version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PlanId(pub SmolStr);
@@ -36,6 +51,12 @@ pub struct Plan {
     pub format: u32,
     pub connections: Vec<Connection>,
     pub listens: Vec<Listen>,
+    /// Those of the text first, in order; after them the conditions of listens ([`Function::hidden`]).
+    pub functions: Vec<Function>,
+    /// File-level constants, each after those it uses.
+    pub constants: Vec<Constant>,
+    /// Every expression; children stand before their parents.
+    pub exprs: Vec<Expr>,
     /// Where in the text things stand, for people.
     pub places: Vec<Place>,
 }
@@ -58,6 +79,9 @@ pub struct Place {
     pub column: u32,
     /// The source line, trimmed, at most 120 characters.
     pub text: SmolStr,
+    /// What happens there, in the ledger's words (`write tracker-[:create_issue]->`); empty where nothing leaves the
+    /// machine.
+    pub says: SmolStr,
 }
 
 /// What starts work.
@@ -71,6 +95,8 @@ pub struct Listen {
     pub ty: SmolStr,
     /// Evaluated pins, sent to the source.
     pub pins: BTreeMap<SmolStr, Value>,
+    /// The rest of the WHERE: a function of the changed record that returns a boolean; see [`crate::run::matches`].
+    pub filter: Option<FunctionIndex>,
     pub fire: FunctionIndex,
     /// The fired function's name, for messages.
     pub function: SmolStr,
@@ -85,6 +111,239 @@ pub struct Listen {
     pub timeout: Duration,
 }
 
+/// A value of a running function: parameters, bindings and what lies between steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Slot(pub u32);
+
+/// An index into [`Plan::exprs`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExprId(pub u32);
+
+/// An index into [`Function::blocks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BlockId(pub u32);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constant {
+    pub name: SmolStr,
+    pub value: ExprId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    pub name: SmolStr,
+    /// Made by the compiler (a listen's condition): no author can name it.
+    pub hidden: bool,
+    pub place: PlaceId,
+    pub params: Vec<Param>,
+    /// The type it gives back, as a person reads it.
+    pub returns: Option<SmolStr>,
+    /// How many slots a call needs.
+    pub slots: u32,
+    /// The first is the body. A block that ends goes on after the step that entered it.
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Param {
+    pub name: SmolStr,
+    pub slot: Slot,
+    pub ty: Ty,
+    /// The type as a person reads it.
+    pub text: SmolStr,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Block(pub Vec<Step>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    pub place: PlaceId,
+    pub op: Op,
+}
+
+/// One step. Those with a `label` take part in addresses; a label is unique within its function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    Set {
+        slot: Slot,
+        value: ExprId,
+    },
+    /// Reads one hop whole; the list of landed records goes into the slot.
+    Read(Box<Read>),
+    /// Adds a value, or with `all` the members of a list, to the list in the slot.
+    Append {
+        slot: Slot,
+        value: ExprId,
+        all: bool,
+    },
+    /// Sorts the list by keys (one list of keys for each member) and cuts it.
+    Arrange {
+        slot: Slot,
+        keys: Option<Slot>,
+        descending: Vec<bool>,
+        limit: Option<u64>,
+    },
+    /// Runs the body once for each member.
+    Each {
+        list: Slot,
+        item: Slot,
+        body: BlockId,
+    },
+    If {
+        condition: ExprId,
+        then: BlockId,
+        otherwise: Option<BlockId>,
+    },
+    Write(Box<Write>),
+    Delete {
+        label: SmolStr,
+        on: TypeRef,
+        target: ExprId,
+    },
+    Call {
+        label: SmolStr,
+        slot: Option<Slot>,
+        function: FunctionIndex,
+        args: Vec<ExprId>,
+    },
+    Return(Option<ExprId>),
+    Fail(ExprId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Read {
+    pub label: SmolStr,
+    pub slot: Slot,
+    pub on: TypeRef,
+    pub origin: ReadOrigin,
+    pub pins: Vec<(SmolStr, ExprId)>,
+    /// How many records the source is described to answer.
+    pub count: lf_module::schema::Count,
+    /// What is done with the records here.
+    pub sift: Option<Sift>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadOrigin {
+    Root,
+    Record { from: ExprId, ty: SmolStr, edge: SmolStr },
+}
+
+/// Filter, order and cut of landed records, all pure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sift {
+    /// Holds the record while the filter and the keys are evaluated.
+    pub item: Slot,
+    pub filter: Option<ExprId>,
+    /// Keys, and whether each is descending.
+    pub order: Vec<(ExprId, bool)>,
+    pub limit: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    pub label: SmolStr,
+    /// Where the handle goes.
+    pub slot: Option<Slot>,
+    pub on: TypeRef,
+    /// The record to change; `None` creates.
+    pub update: Option<ExprId>,
+    pub unique: Vec<Vec<SmolStr>>,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub field: SmolStr,
+    pub mode: EntryMode,
+    pub value: ExprId,
+}
+
+/// A pure expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expr {
+    Literal(Value),
+    Slot(Slot),
+    /// An index into [`Plan::constants`].
+    Constant(u32),
+    Field(Box<Field>),
+    Interpolate(Vec<ExprId>),
+    Not(ExprId),
+    Negate(ExprId),
+    Binary {
+        op: Operator,
+        left: ExprId,
+        right: ExprId,
+    },
+    Is {
+        operand: ExprId,
+        ty: Ty,
+    },
+    As {
+        operand: ExprId,
+        ty: Ty,
+    },
+    /// Not absent.
+    Present(ExprId),
+    /// A list with a member, or a value that is not absent.
+    Lands(ExprId),
+    /// The one member of a list of landed records; with `optional` absent if there is none.
+    One {
+        list: ExprId,
+        optional: bool,
+        on: TypeRef,
+    },
+    If {
+        arms: Vec<(ExprId, ExprId)>,
+        otherwise: ExprId,
+    },
+    List(Vec<Item>),
+    Record(Vec<RecordItem>),
+    Builtin {
+        builtin: Builtin,
+        args: Vec<ExprId>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    pub base: ExprId,
+    pub name: SmolStr,
+    /// Of each member of a list.
+    pub each: bool,
+    /// What the description promised of it. A value that breaks the promise is drift.
+    pub expect: Option<Expected>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    pub ty: Ty,
+    /// Whose field it is, as a person reads it.
+    pub of: SmolStr,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    One(ExprId),
+    Spread(ExprId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordItem {
+    Field(SmolStr, ExprId),
+    Spread(ExprId),
+}
+
 impl Plan {
     #[must_use]
     pub fn place(&self, id: PlaceId) -> Option<&Place> {
@@ -94,5 +353,45 @@ impl Plan {
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.connections.get(id.0 as usize)
+    }
+
+    #[must_use]
+    pub fn function(&self, index: FunctionIndex) -> Option<&Function> {
+        self.functions.get(index.0 as usize)
+    }
+
+    /// The function that an author calls `name`, in the first file that has one.
+    #[must_use]
+    pub fn function_by_name(&self, name: &str) -> Option<FunctionIndex> {
+        let found = self.functions.iter().position(|function| !function.hidden && function.name == name)?;
+        u32::try_from(found).ok().map(FunctionIndex)
+    }
+
+    #[must_use]
+    pub fn expr(&self, id: ExprId) -> Option<&Expr> {
+        self.exprs.get(id.0 as usize)
+    }
+
+    /// `crm-[:Company]->`, as an author writes it.
+    #[must_use]
+    pub fn path_of(&self, on: &TypeRef) -> String {
+        let name = self.connection(on.connection).map_or("?", |connection| connection.name.as_str());
+        format!("{name}-[:{}]->", on.ty)
+    }
+
+    /// What identifies this version of the program; see [`PlanId`].
+    #[must_use]
+    pub fn id(&self) -> PlanId {
+        let Self { format, connections, listens, functions, constants, exprs, places: _ } = self;
+        let encoded = serde_json::to_vec(&(format, connections, listens, functions, constants, exprs));
+        // Plain data with text keys always encodes; an empty text would only make a useless id.
+        let digest = Sha256::digest(encoded.unwrap_or_default());
+        let mut hex = String::with_capacity(64);
+        for byte in digest.iter() {
+            for half in [byte >> 4, byte & 15] {
+                hex.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
+            }
+        }
+        PlanId(hex.into())
     }
 }

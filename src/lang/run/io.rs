@@ -23,6 +23,12 @@ use crate::{
 #[serde(transparent)]
 pub struct Address(pub SmolStr);
 
+impl std::fmt::Display for Address {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
 /// What starts a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fired {

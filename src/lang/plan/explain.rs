@@ -1,0 +1,211 @@
+//! A plan as text, for a reader and for snapshots: what listens, what fires, and what each function does in order.
+//!
+//! Slots without a name are `$n`. Nothing here decides anything.
+
+mod exprs;
+
+use std::fmt::Write as _;
+
+use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step};
+use crate::check::typed::EntryMode;
+use lf_module::call::{ChangeKind, Start};
+
+pub(super) use exprs::listen_name;
+pub(crate) use exprs::{builtin_name, operator};
+
+/// The whole plan.
+#[must_use]
+pub fn explain(plan: &Plan) -> String {
+    let mut out = String::new();
+    for connection in &plan.connections {
+        line(&mut out, 0, format_args!("connection {} = {}", connection.name, connection.key));
+    }
+    for listen in &plan.listens {
+        explain_listen(&mut out, plan, listen);
+    }
+    for constant in &plan.constants {
+        let value = exprs::Writer { plan, function: None }.expr(constant.value);
+        line(&mut out, 0, format_args!("constant {} = {value}", constant.name));
+    }
+    for function in &plan.functions {
+        explain_function(&mut out, plan, function);
+    }
+    out
+}
+
+fn line(out: &mut String, depth: usize, text: std::fmt::Arguments<'_>) {
+    let _never_fails = writeln!(out, "{:1$}{text}", "", depth * 2);
+}
+
+fn explain_listen(out: &mut String, plan: &Plan, listen: &Listen) {
+    line(out, 0, format_args!("listen {}", listen.name));
+    let kinds = listen.kinds.iter().map(|kind| match kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Updated => "updated",
+        ChangeKind::Deleted => "deleted",
+    });
+    let kinds: Vec<_> = kinds.collect();
+    let change = if listen.with_change { " with the change" } else { "" };
+    line(out, 1, format_args!("on {} of {}, fires {}{change}", kinds.join(", "), listen.ty, listen.function));
+    for (name, value) in &listen.pins {
+        line(out, 1, format_args!("pin {name} == {}", lf_module::json::plain(value)));
+    }
+    if let Some(filter) = listen.filter.and_then(|filter| plan.function(filter)) {
+        line(out, 1, format_args!("where {}", exprs::condition(plan, filter)));
+    }
+    let start = match listen.start {
+        Start::Now => "now",
+        Start::All => "all",
+    };
+    let echo = if listen.echo { ", echo" } else { "" };
+    line(
+        out,
+        1,
+        format_args!(
+            "every {:?}, start {start}, concurrency {}, retry {}, timeout {:?}{echo}",
+            listen.every, listen.concurrency, listen.retry, listen.timeout
+        ),
+    );
+}
+
+fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
+    let params: Vec<_> = function.params.iter().map(|param| format!("{}: {}", param.name, param.text)).collect();
+    let returns = function.returns.as_ref().map(|ty| format!(": {ty}")).unwrap_or_default();
+    let what = if function.hidden { "condition" } else { "function" };
+    line(out, 0, format_args!("{what} {}({}){returns}", function.name, params.join(", ")));
+    // An explicit stack: blocks nest as deep as the program does.
+    let writer = exprs::Writer { plan, function: Some(function) };
+    let mut open: Vec<Open<'_>> = vec![Open { steps: block(function, 0), at: 0, then: None }];
+    while let Some(top) = open.last_mut() {
+        if let Some(word) = top.then.take() {
+            line(out, open.len() - 1, format_args!("{word}"));
+            continue;
+        }
+        let Some(step) = top.steps.get(top.at) else {
+            open.pop();
+            continue;
+        };
+        top.at += 1;
+        let depth = open.len();
+        explain_step(out, &writer, depth, step);
+        match &step.op {
+            Op::Each { body, .. } => open.push(Open { steps: block(function, body.0), at: 0, then: None }),
+            Op::If { then, otherwise, .. } => {
+                if let Some(otherwise) = otherwise {
+                    open.push(Open { steps: block(function, otherwise.0), at: 0, then: Some("else") });
+                }
+                open.push(Open { steps: block(function, then.0), at: 0, then: None });
+            }
+            Op::Set { .. }
+            | Op::Read(_)
+            | Op::Append { .. }
+            | Op::Arrange { .. }
+            | Op::Write(_)
+            | Op::Delete { .. }
+            | Op::Call { .. }
+            | Op::Return(_)
+            | Op::Fail(_) => {}
+        }
+    }
+}
+
+struct Open<'p> {
+    steps: &'p [Step],
+    at: usize,
+    /// A line before the first step.
+    then: Option<&'static str>,
+}
+
+fn block(function: &Function, id: u32) -> &[Step] {
+    function.blocks.get(id as usize).map(|block| block.0.as_slice()).unwrap_or_default()
+}
+
+fn explain_step(out: &mut String, writer: &exprs::Writer<'_>, depth: usize, step: &Step) {
+    let plan = writer.plan;
+    match &step.op {
+        Op::Set { slot, value } => {
+            line(out, depth, format_args!("{} = {}", writer.slot(*slot), writer.expr(*value)));
+        }
+        Op::Read(read) => line(out, depth, format_args!("{}", explain_read(writer, read))),
+        Op::Append { slot, value, all } => {
+            let spread = if *all { "..." } else { "" };
+            line(out, depth, format_args!("{} += {spread}{}", writer.slot(*slot), writer.expr(*value)));
+        }
+        Op::Arrange { slot, keys, descending, limit } => {
+            let mut text = format!("arrange {}", writer.slot(*slot));
+            if let Some(keys) = keys {
+                let ways: Vec<_> = descending.iter().map(|down| if *down { "desc" } else { "asc" }).collect();
+                let _never_fails = write!(text, " by {} {}", writer.slot(*keys), ways.join(", "));
+            }
+            if let Some(limit) = limit {
+                let _never_fails = write!(text, " limit {limit}");
+            }
+            line(out, depth, format_args!("{text}"));
+        }
+        Op::Each { list, item, body: _ } => {
+            line(out, depth, format_args!("each {} in {}", writer.slot(*item), writer.slot(*list)));
+        }
+        Op::If { condition, then: _, otherwise: _ } => {
+            line(out, depth, format_args!("if {}", writer.expr(*condition)));
+        }
+        Op::Write(write) => {
+            let bound = write.slot.map(|slot| format!("{} = ", writer.slot(slot))).unwrap_or_default();
+            let path = plan.path_of(&write.on);
+            match write.update {
+                None => line(out, depth, format_args!("{bound}write {path}")),
+                Some(record) => line(out, depth, format_args!("{bound}update {} of {path}", writer.expr(record))),
+            }
+            for by in &write.unique {
+                line(out, depth + 1, format_args!("unique by ({})", by.join(", ")));
+            }
+            for entry in &write.entries {
+                let (sign, tail) = match entry.mode {
+                    EntryMode::Set => (":", ""),
+                    EntryMode::SetOrSkip => (":", " else skip"),
+                    EntryMode::SetOrClear => (":", " else clear"),
+                    EntryMode::Fill => (" ?:", ""),
+                    EntryMode::Add => (" +:", ""),
+                };
+                line(out, depth + 1, format_args!("{}{sign} {}{tail}", entry.field, writer.expr(entry.value)));
+            }
+        }
+        Op::Delete { label: _, on, target } => {
+            line(out, depth, format_args!("delete {} of {}", writer.expr(*target), plan.path_of(on)));
+        }
+        Op::Call { label: _, slot, function, args } => {
+            let bound = slot.map(|slot| format!("{} = ", writer.slot(slot))).unwrap_or_default();
+            let name = plan.function(*function).map_or("?", |function| function.name.as_str());
+            line(out, depth, format_args!("{bound}{name}({})", writer.list(args)));
+        }
+        Op::Return(None) => line(out, depth, format_args!("return")),
+        Op::Return(Some(value)) => line(out, depth, format_args!("return {}", writer.expr(*value))),
+        Op::Fail(why) => line(out, depth, format_args!("fail {}", writer.expr(*why))),
+    }
+}
+
+fn explain_read(writer: &exprs::Writer<'_>, read: &Read) -> String {
+    let path = match &read.origin {
+        ReadOrigin::Root => writer.plan.path_of(&read.on),
+        ReadOrigin::Record { from, ty: _, edge } => format!("{}-[:{edge}]->", writer.expr(*from)),
+    };
+    let mut text = format!("{} = read {path}", writer.slot(read.slot));
+    for (index, (name, value)) in read.pins.iter().enumerate() {
+        let joint = if index == 0 { " pin" } else { "," };
+        let _never_fails = write!(text, "{joint} {name} == {}", writer.expr(*value));
+    }
+    if let Some(sift) = &read.sift {
+        let item: Slot = sift.item;
+        let name = writer.slot(item);
+        if let Some(filter) = sift.filter {
+            let _never_fails = write!(text, ", keep {name} where {}", writer.expr(filter));
+        }
+        for (key, descending) in &sift.order {
+            let way = if *descending { " desc" } else { "" };
+            let _never_fails = write!(text, ", by {}{way}", writer.expr(*key));
+        }
+        if let Some(limit) = sift.limit {
+            let _never_fails = write!(text, ", limit {limit}");
+        }
+    }
+    text
+}

@@ -1,0 +1,323 @@
+//! Runs steps until the world is needed. Reads are `machine/read.rs`, writes `machine/write.rs`, addresses
+//! `machine/address.rs`.
+//!
+//! INVARIANT: a step that asks for an effect stays the current one until it is settled; nothing here recurses over
+//! calls, loops or data.
+
+mod address;
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use lf_module::value::Value;
+
+use super::{
+    eval::{Eval, damaged, failure, journal, program},
+    io::{Effect, Failure, FailureKind, Finish, Fired, Input, Settlement},
+    limits,
+    state::{Each, Frame, Open, RunState},
+};
+use crate::plan::ir::{BlockId, ExprId, FunctionIndex, Op, PlaceId, Plan, Slot, Step};
+
+/// Takes an input in.
+pub(super) fn take(plan: &Plan, state: &mut RunState, input: Input) -> Result<(), Failure> {
+    if state.over {
+        return Err(journal("the run is over, and was told that something happened".to_owned()));
+    }
+    match input {
+        Input::Fired(fired) => start(plan, state, fired),
+        Input::Settled { address, settlement } => {
+            let Some(waiting) = state.waiting.take() else {
+                return Err(journal(format!("the run waits for nothing, and was told that `{address}` is settled")));
+            };
+            if waiting.address != address {
+                let asked = waiting.address;
+                return Err(journal(format!("the run waits for `{asked}`, and was told that `{address}` is settled")));
+            }
+            let step = current(plan, state)?;
+            let place = step.place;
+            let went = match (&step.op, settlement) {
+                (_, Settlement::Refused(refused)) => Err(Failure { place: refused.place.or(Some(place)), ..refused }),
+                (Op::Read(read), Settlement::Records(records)) => {
+                    read::settle(plan, state, read, &waiting.unsent, records)
+                }
+                (Op::Write(write), Settlement::Written { handle, created, unchanged: _ }) => {
+                    write::settle(state, write, &handle, created)
+                }
+                (Op::Delete { .. }, Settlement::Deleted) => Ok(()),
+                (_, found) => Err(journal(format!("`{address}` was answered with {}", kind_of(&found)))),
+            };
+            went.map_err(|failure| at(failure, place))?;
+            advance(state);
+            Ok(())
+        }
+    }
+}
+
+fn start(plan: &Plan, state: &mut RunState, fired: Fired) -> Result<(), Failure> {
+    if state.now.is_some() {
+        return Err(journal("the run began twice".to_owned()));
+    }
+    let Fired { function, args, now } = fired;
+    state.now = Some(now);
+    let name = plan.function(function).map(|function| function.name.clone()).unwrap_or_default();
+    let prefix = format!("{}/", crate::plan::escape(&name));
+    enter(plan, state, function, args, prefix.into(), None)
+}
+
+/// Goes on to the next effect or the end.
+pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
+    loop {
+        state.scratch.spend(1)?;
+        let Some(frame) = state.frames.last_mut() else { return Err(damaged("no call is open")) };
+        let Some(open) = frame.open.last_mut() else {
+            if let Some(value) = leave(state, Value::Absent) {
+                return done(state, value);
+            }
+            continue;
+        };
+        let function = plan.function(frame.function).ok_or_else(|| damaged("a function is missing"))?;
+        let block = function.blocks.get(open.block.0 as usize).ok_or_else(|| damaged("a block is missing"))?;
+        let Some(step) = block.0.get(open.at) else {
+            next_iteration(frame);
+            continue;
+        };
+        match perform(plan, state, step).map_err(|failure| at(failure, step.place))? {
+            Flow::On => advance(state),
+            Flow::Moved => {}
+            Flow::Effect(effect) => return Ok(effect),
+            Flow::Return(value) => {
+                if let Some(value) = leave(state, value) {
+                    return done(state, value);
+                }
+            }
+        }
+    }
+}
+
+/// What a step did.
+enum Flow {
+    /// The next step follows.
+    On,
+    /// It set the position itself.
+    Moved,
+    Effect(Effect),
+    Return(Value),
+}
+
+fn perform(plan: &Plan, state: &mut RunState, step: &Step) -> Result<Flow, Failure> {
+    match &step.op {
+        Op::Set { slot, value } => {
+            let value = evaluate(plan, state, *value)?;
+            set(state, *slot, value)?;
+            Ok(Flow::On)
+        }
+        Op::Append { slot, value, all } => {
+            let value = evaluate(plan, state, *value)?;
+            append(state, *slot, value, *all)?;
+            Ok(Flow::On)
+        }
+        Op::Arrange { slot, keys, descending, limit } => {
+            read::arrange(state, *slot, *keys, descending, *limit)?;
+            Ok(Flow::On)
+        }
+        Op::Each { list, item, body } => each(state, *list, *item, *body),
+        Op::If { condition, then, otherwise } => {
+            let Value::Bool(holds) = evaluate(plan, state, *condition)? else {
+                return Err(damaged("a condition is not a boolean"));
+            };
+            advance(state);
+            if let Some(block) = if holds { Some(*then) } else { *otherwise } {
+                open(state, block, None);
+            }
+            Ok(Flow::Moved)
+        }
+        Op::Read(read) => read::ask(plan, state, step.place, read).map(Flow::Effect),
+        Op::Write(write) => write::ask(plan, state, step.place, write).map(Flow::Effect),
+        Op::Delete { label, on, target } => {
+            write::delete(plan, state, step.place, label, on, *target).map(Flow::Effect)
+        }
+        Op::Call { label, slot, function, args } => {
+            let args = args.iter().map(|arg| evaluate(plan, state, *arg)).collect::<Result<_, _>>()?;
+            let prefix = format!("{}/", address::of(state, label)?.0);
+            advance(state);
+            enter(plan, state, *function, args, prefix.into(), *slot)?;
+            Ok(Flow::Moved)
+        }
+        Op::Return(value) => {
+            let value = value.map(|value| evaluate(plan, state, value)).transpose()?;
+            Ok(Flow::Return(value.unwrap_or_default()))
+        }
+        Op::Fail(why) => {
+            let why = evaluate(plan, state, *why)?;
+            Err(program(why.as_text().unwrap_or("ERROR").to_owned()))
+        }
+    }
+}
+
+fn evaluate(plan: &Plan, state: &mut RunState, id: ExprId) -> Result<Value, Failure> {
+    let slots = state.frames.last().map(|frame| frame.slots.as_slice()).unwrap_or_default();
+    Eval {
+        exprs: &plan.exprs,
+        constants: &plan.constants,
+        plan: Some(plan),
+        slots,
+        now: state.now,
+        scratch: &mut state.scratch,
+    }
+    .eval(id)
+}
+
+fn set(state: &mut RunState, slot: Slot, value: Value) -> Result<(), Failure> {
+    let place = state.frames.last_mut().and_then(|frame| frame.slots.get_mut(slot.0 as usize));
+    *place.ok_or_else(|| damaged("a slot is missing"))? = value;
+    Ok(())
+}
+
+/// Adds to a list in place: the slot's own list is not shared, so nothing is copied.
+fn append(state: &mut RunState, slot: Slot, value: Value, all: bool) -> Result<(), Failure> {
+    let place = state.frames.last_mut().and_then(|frame| frame.slots.get_mut(slot.0 as usize));
+    let Some(Value::List(list)) = place else { return Err(damaged("a list is missing")) };
+    let list = Arc::make_mut(list);
+    match value {
+        Value::List(more) if all => list.extend(more.iter().cloned()),
+        Value::Absent
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Date(_)
+        | Value::DateTime(_)
+        | Value::Duration(_)
+        | Value::List(_)
+        | Value::Record(_)
+        | Value::Position(_) => list.push(value),
+    }
+    limits::members(list.len())
+}
+
+fn each(state: &mut RunState, list: Slot, item: Slot, body: BlockId) -> Result<Flow, Failure> {
+    let Some(frame) = state.frames.last_mut() else { return Err(damaged("no call is open")) };
+    let Some(Value::List(items)) = frame.slots.get(list.0 as usize) else { return Err(damaged("a list is missing")) };
+    let items = Arc::clone(items);
+    advance(state);
+    if let Some(first) = items.first().cloned() {
+        set(state, item, first)?;
+        open(state, body, Some(Each { items, index: 0, item, names: Vec::new() }));
+    }
+    Ok(Flow::Moved)
+}
+
+/// The end of a block: the next iteration of its loop, or the block that opened it.
+fn next_iteration(frame: &mut Frame) {
+    let Some(open) = frame.open.last_mut() else { return };
+    if let Some(each) = &mut open.each {
+        each.index += 1;
+        if let Some(next) = each.items.get(each.index) {
+            if let Some(slot) = frame.slots.get_mut(each.item.0 as usize) {
+                *slot = next.clone();
+            }
+            open.at = 0;
+            return;
+        }
+    }
+    let _closed = frame.open.pop();
+}
+
+fn advance(state: &mut RunState) {
+    if let Some(open) = state.frames.last_mut().and_then(|frame| frame.open.last_mut()) {
+        open.at += 1;
+    }
+}
+
+fn open(state: &mut RunState, block: BlockId, each: Option<Each>) {
+    if let Some(frame) = state.frames.last_mut() {
+        frame.open.push(Open { block, at: 0, each });
+    }
+}
+
+fn enter(
+    plan: &Plan,
+    state: &mut RunState,
+    index: FunctionIndex,
+    args: Vec<Value>,
+    prefix: smol_str::SmolStr,
+    result: Option<Slot>,
+) -> Result<(), Failure> {
+    let function = plan.function(index).ok_or_else(|| journal(format!("the plan has no function {}", index.0)))?;
+    if args.len() != function.params.len() {
+        let (name, wanted, found) = (&function.name, function.params.len(), args.len());
+        return Err(journal(format!("`{name}` takes {wanted} arguments and was given {found}")));
+    }
+    if state.frames.len() >= limits::CALLS {
+        let chain = chain(plan, state, &function.name);
+        return Err(program(format!("calls nest deeper than {}: {chain}", limits::CALLS)));
+    }
+    let mut slots = vec![Value::Absent; function.slots as usize];
+    for (param, arg) in function.params.iter().zip(args) {
+        *slots.get_mut(param.slot.0 as usize).ok_or_else(|| damaged("a slot is missing"))? = arg;
+    }
+    let open = vec![Open { block: BlockId(0), at: 0, each: None }];
+    state.frames.push(Frame { function: index, slots, open, prefix, result });
+    Ok(())
+}
+
+/// The names of the open calls, the middle left out.
+fn chain(plan: &Plan, state: &RunState, last: &str) -> String {
+    let names = state.frames.iter().filter_map(|frame| plan.function(frame.function));
+    let mut names: Vec<_> = names.map(|function| function.name.as_str()).collect();
+    names.push(last);
+    let (head, tail) = (names.iter().take(4), names.iter().skip(names.len().saturating_sub(2)));
+    let head: Vec<_> = head.copied().collect();
+    let tail: Vec<_> = tail.copied().collect();
+    format!("{} → … → {}", head.join(" → "), tail.join(" → "))
+}
+
+/// Ends the innermost call; gives the value back if it was the outermost.
+fn leave(state: &mut RunState, value: Value) -> Option<Value> {
+    let result = state.frames.pop().and_then(|frame| frame.result);
+    let Some(caller) = state.frames.last_mut() else { return Some(value) };
+    if let Some(slot) = result.and_then(|slot| caller.slots.get_mut(slot.0 as usize)) {
+        *slot = value;
+    }
+    None
+}
+
+fn done(state: &mut RunState, value: Value) -> Result<Effect, Failure> {
+    limits::whole(&value)?;
+    state.end();
+    Ok(Effect::Finish(Finish::Done(value)))
+}
+
+fn current<'p>(plan: &'p Plan, state: &RunState) -> Result<&'p Step, Failure> {
+    let frame = state.frames.last();
+    let step = frame.and_then(|frame| {
+        let open = frame.open.last()?;
+        plan.function(frame.function)?.blocks.get(open.block.0 as usize)?.0.get(open.at)
+    });
+    step.ok_or_else(|| damaged("a step is missing"))
+}
+
+fn at(failure: Failure, place: PlaceId) -> Failure {
+    Failure { place: failure.place.or(Some(place)), ..failure }
+}
+
+fn kind_of(settlement: &Settlement) -> &'static str {
+    match settlement {
+        Settlement::Records(_) => "records",
+        Settlement::Written { .. } => "a write's answer",
+        Settlement::Deleted => "a delete's answer",
+        Settlement::Refused(_) => "a refusal",
+    }
+}
+
+/// A record that is to be walked from, changed or deleted.
+fn position(value: &Value, verb: &str) -> Result<Arc<lf_module::Position>, Failure> {
+    let Value::Position(position) = value else {
+        return Err(failure(
+            FailureKind::Call(lf_module::Kind::Drift),
+            format!("only a record of a connection can be {verb}; what is there is not one"),
+        ));
+    };
+    Ok(Arc::clone(position))
+}

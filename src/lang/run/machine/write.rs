@@ -1,0 +1,101 @@
+//! Building a write or a delete, and reading the handle that comes back.
+
+use std::sync::Arc;
+
+use lf_module::{
+    call::Key,
+    value::{Record, Value},
+};
+
+use super::{address, evaluate, position, set};
+use crate::{
+    check::typed::EntryMode,
+    plan::ir::{ExprId, PlaceId, Plan, Write},
+    run::{
+        eval::{drift, journal, program},
+        io::{Effect, Entry, Failure, Request, Target, WriteRequest},
+        limits,
+        state::{RunState, Waiting},
+    },
+    types::TypeRef,
+};
+
+pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, write: &Write) -> Result<Effect, Failure> {
+    let target = match write.update {
+        None => Target::Create,
+        Some(record) => {
+            let record = evaluate(plan, state, record)?;
+            Target::Update { key: key_of(&record, &write.on, "changed")? }
+        }
+    };
+    let mut entries = Vec::with_capacity(write.entries.len());
+    for entry in &write.entries {
+        let value = evaluate(plan, state, entry.value)?;
+        limits::whole(&value)?;
+        if value.is_absent() {
+            match entry.mode {
+                EntryMode::Set => {
+                    let path = plan.path_of(&write.on);
+                    return Err(drift(format!("`{}` of `{path}` needs a value; there is none", entry.field)));
+                }
+                EntryMode::SetOrSkip | EntryMode::Fill | EntryMode::Add => continue,
+                EntryMode::SetOrClear => {}
+            }
+        }
+        entries.push(Entry { field: entry.field.clone(), mode: entry.mode, value });
+    }
+    let unique = match target {
+        Target::Create => write.unique.iter().filter_map(|fields| identity(fields, &entries)).collect(),
+        Target::Update { .. } => Vec::new(),
+    };
+    let address = address::of(state, &write.label)?;
+    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
+    let request = Request::Write(WriteRequest { ty: write.on.ty.clone(), target, entries, unique });
+    Ok(Effect::Call { address, place, connection: write.on.connection, request })
+}
+
+/// One line of `unique by`; `None` if a value is absent or blank, since that identifies nothing.
+fn identity(fields: &[smol_str::SmolStr], entries: &[Entry]) -> Option<Record> {
+    let mut record = Record::new();
+    for field in fields {
+        let value = &entries.iter().find(|entry| entry.field == *field)?.value;
+        if value.is_absent() || value.as_text().is_some_and(|text| text.trim().is_empty()) {
+            return None;
+        }
+        record.set(field.clone(), value.clone());
+    }
+    Some(record)
+}
+
+pub(super) fn delete(
+    plan: &Plan,
+    state: &mut RunState,
+    place: PlaceId,
+    label: &str,
+    on: &TypeRef,
+    target: ExprId,
+) -> Result<Effect, Failure> {
+    let record = evaluate(plan, state, target)?;
+    let key = key_of(&record, on, "deleted")?;
+    let address = address::of(state, label)?;
+    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
+    Ok(Effect::Call { address, place, connection: on.connection, request: Request::Delete { ty: on.ty.clone(), key } })
+}
+
+fn key_of(record: &Value, on: &TypeRef, verb: &str) -> Result<Key, Failure> {
+    let position = position(record, verb)?;
+    position.key.clone().ok_or_else(|| program(format!("a record of `{}` has no key, so it cannot be {verb}", on.ty)))
+}
+
+/// The handle: what the system answered over what was written, and `created`.
+pub(super) fn settle(state: &mut RunState, write: &Write, handle: &Value, created: bool) -> Result<(), Failure> {
+    let Value::Position(position) = handle else {
+        return Err(journal(format!("the answer to `{}` is not a record", write.label)));
+    };
+    let Some(slot) = write.slot else { return Ok(()) };
+    let mut handle = position.as_ref().clone();
+    if handle.fields.get("created").is_none() {
+        handle.fields.set("created", Value::Bool(created));
+    }
+    set(state, slot, Value::Position(Arc::new(handle)))
+}

@@ -1,0 +1,125 @@
+//! Where a run stands: calls, blocks, loops and values, all plain data. What it does next is `machine`'s.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use lf_module::value::Value;
+use regex::Regex;
+use smol_str::SmolStr;
+
+use super::{
+    eval::program,
+    io::{Address, Failure},
+    limits,
+};
+use crate::plan::ir::{BlockId, FunctionIndex, Slot};
+
+/// One run.
+#[derive(Debug, Clone, Default)]
+pub struct RunState {
+    pub(super) now: Option<Timestamp>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) waiting: Option<Waiting>,
+    pub(super) over: bool,
+    pub(super) scratch: Scratch,
+}
+
+impl RunState {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A run that may take this many steps in all, where [`limits::STEPS`] is not the right number.
+    #[must_use]
+    pub fn with_steps(steps: u64) -> Self {
+        Self { scratch: Scratch::with_budget(steps), ..Self::default() }
+    }
+
+    /// The effect that the run waits for.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&Address> {
+        self.waiting.as_ref().map(|waiting| &waiting.address)
+    }
+
+    /// Whether it ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub(super) fn end(&mut self) {
+        self.over = true;
+        self.waiting = None;
+        self.frames.clear();
+    }
+}
+
+/// One call of a function.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    pub(super) function: FunctionIndex,
+    pub(super) slots: Vec<Value>,
+    /// The blocks that are open, outermost first.
+    pub(super) open: Vec<Open>,
+    /// What every address of this call starts with.
+    pub(super) prefix: SmolStr,
+    /// Where the caller wants the result.
+    pub(super) result: Option<Slot>,
+}
+
+/// One open block.
+#[derive(Debug, Clone)]
+pub(super) struct Open {
+    pub(super) block: BlockId,
+    pub(super) at: usize,
+    /// The loop that the block is the body of.
+    pub(super) each: Option<Each>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Each {
+    pub(super) items: Arc<Vec<Value>>,
+    pub(super) index: usize,
+    pub(super) item: Slot,
+    /// What each iteration is called in an address; made when the first one is asked for.
+    pub(super) names: Vec<SmolStr>,
+}
+
+/// The effect that the step under way asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) address: Address,
+    /// Pins whose value is absent: they cannot be sent, so they are tested here.
+    pub(super) unsent: Vec<SmolStr>,
+}
+
+/// What evaluation leaves behind for later.
+#[derive(Debug, Clone)]
+pub(super) struct Scratch {
+    /// What is left of the run's budget.
+    pub(super) steps: u64,
+    /// The whole budget, for the message.
+    budget: u64,
+    pub(super) constants: BTreeMap<u32, Value>,
+    pub(super) patterns: BTreeMap<SmolStr, Regex>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::with_budget(limits::STEPS)
+    }
+}
+
+impl Scratch {
+    fn with_budget(budget: u64) -> Self {
+        Self { steps: budget, budget, constants: BTreeMap::new(), patterns: BTreeMap::new() }
+    }
+
+    /// Takes work from the run's budget.
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Failure> {
+        let left = self.steps.checked_sub(steps as u64);
+        self.steps = left.ok_or_else(|| program(format!("the run took more than {} steps", self.budget)))?;
+        Ok(())
+    }
+}

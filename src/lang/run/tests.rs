@@ -1,0 +1,5 @@
+//! The machine, run over hand-made typed programs and scripted answers.
+
+mod basics;
+mod build;
+mod seed;
