@@ -1,3 +1,60 @@
 //! Text to tree. pest lives and dies in here: neither its pairs nor its rules nor its errors leave.
+//!
+//! A text is looked at once from front to back ([`scan`]), which gives its declarations, each with balanced brackets;
+//! pest reads them one by one; the builder turns pairs into the tree. A mistake costs its own statement or entry:
+//! everything else is still read, and what could not be read stands in the tree as `Bad`.
+
+mod errors;
+mod exprs;
+mod hops;
+mod items;
+mod literals;
+mod operators;
+mod pairs;
+mod scan;
+mod statements;
+mod types;
 
 pub mod ast;
+
+use crate::{
+    diag::{Diagnostic, codes},
+    source::{SourceFile, Span},
+};
+
+/// The largest file that is read.
+pub const MOST_BYTES: usize = 8 << 20;
+
+/// A file's tree, and everything that was wrong with its text. The tree is complete where nothing was wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    pub file: ast::File,
+    /// In the order of the text.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Reads one file. Never fails: a broken file is a tree with `Bad` in it, and problems.
+#[must_use]
+pub fn parse(file: &SourceFile) -> Parsed {
+    let mut tree = ast::File { source: file.id, items: Vec::new(), comments: Vec::new() };
+    if file.text.len() > MOST_BYTES {
+        let problem = Diagnostic::error(
+            codes::MOV_PARSE_TOO_LARGE,
+            Span::new(file.id, 0, 0),
+            format!("a file holds at most {} MiB", MOST_BYTES >> 20),
+        )
+        .help("split it, and `import` the parts");
+        return Parsed { file: tree, problems: vec![problem] };
+    }
+    pairs::set_fuse();
+    let scan = scan::scan(file);
+    let mut problems = scan.problems;
+    for piece in &scan.pieces {
+        let item = items::read(file, &scan.copy, &scan.comments, piece, &mut problems);
+        tree.items.push(item);
+    }
+    tree.comments = scan.comments;
+    problems.sort_by_key(|problem| (problem.primary.span.start, problem.primary.span.end));
+    problems.dedup_by(|later, earlier| later.code == earlier.code && later.primary.span == earlier.primary.span);
+    Parsed { file: tree, problems }
+}

@@ -1,0 +1,403 @@
+//! What could not be read, in the reader's words: the place comes from pest, the sentence from here.
+//!
+//! Mistakes that have a shape of their own (a misspelt keyword, a statement outside a function, a quoted field name)
+//! are looked for first; what is left says what was found and what could have stood there.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most rules of the grammar are nothing that a reader would be told of"
+)]
+
+use pest::error::{ErrorVariant, InputLocation};
+
+use super::{
+    pairs::{Reader, Rule, parse},
+    scan::DAMAGE,
+};
+use crate::{
+    diag::{Diagnostic, codes, suggest},
+    source::Span,
+};
+
+/// What was being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Declaration,
+    Statement,
+    Entry,
+}
+
+const STATEMENT_WORDS: &[&str] = &["write", "delete", "return", "if", "await", "link", "unlink"];
+const DECLARATION_WORDS: &[&str] = &["function", "listen", "import", "type", "export", "test"];
+/// How other languages begin a function or a subscription.
+const FOREIGN_DECLARATIONS: &[(&str, &str)] = &[
+    ("func", "function"),
+    ("fn", "function"),
+    ("def", "function"),
+    ("fun", "function"),
+    ("proc", "function"),
+    ("on", "listen to"),
+    ("when", "listen to"),
+    ("watch", "listen to"),
+    ("subscribe", "listen to"),
+    ("interface", "type"),
+    ("struct", "type"),
+    ("use", "import"),
+    ("require", "import"),
+];
+
+impl Reader<'_> {
+    /// Reports what stands at `start..end` of the piece, which is no `what`. Says nothing if part of it is reported.
+    pub(super) fn misread(&mut self, what: What, start: usize, end: usize) {
+        let slice = self.text.get(start..end).unwrap_or_default();
+        if slice.contains(DAMAGE) {
+            return;
+        }
+        let problem = match self.by_head(what, start, slice) {
+            Some(problem) => problem,
+            None => self.by_place(what, start, slice),
+        };
+        self.report(problem);
+    }
+
+    fn by_head(&self, what: What, start: usize, slice: &str) -> Option<Diagnostic> {
+        let (name, after) = self.leading_word(start)?;
+        let word = self.source(name.span).to_owned();
+        let rest = slice.get(after - start..)?;
+        let next = rest.trim_start_matches([' ', '\t']);
+        let apart = next.len() < rest.len();
+        let begins = next.chars().next();
+        let operand_next =
+            apart && begins.is_some_and(|sign| sign.is_alphanumeric() || matches!(sign, '"' | '`' | '_'));
+        match what {
+            What::Entry => self.entry_head(&word, name.span, next, operand_next),
+            What::Statement => self.statement_head(&word, name.span, next, operand_next),
+            What::Declaration => self.declaration_head(slice, &word, name.span, next, operand_next),
+        }
+    }
+
+    fn entry_head(&self, word: &str, span: Span, next: &str, operand_next: bool) -> Option<Diagnostic> {
+        if word == "unique" || !operand_next || next.starts_with(|sign: char| sign.is_uppercase()) {
+            return None;
+        }
+        let end = Span { start: span.end, ..span };
+        Some(
+            Diagnostic::error(
+                codes::MOV_PARSE_UNEXPECTED,
+                span,
+                format!("the field `{word}` needs a `:` before its value"),
+            )
+            .fix(format!("write `{word}:`"), end, ":"),
+        )
+    }
+
+    fn statement_head(&self, word: &str, span: Span, next: &str, operand_next: bool) -> Option<Diagnostic> {
+        if DECLARATION_WORDS.contains(&word) && (operand_next || next.starts_with('{')) {
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_UNEXPECTED,
+                    span,
+                    format!("`{word}` stands at the top of a file, not in a block"),
+                )
+                .help("move it out of the function"),
+            );
+        }
+        if next.strip_prefix('=').is_some_and(|value| value.trim_start().starts_with("connect ")) {
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_UNEXPECTED,
+                    span,
+                    "a connection stands at the top of a file, not in a block",
+                )
+                .help("move it out of the function"),
+            );
+        }
+        if let Some(problem) = no_loop(word, span, operand_next || next.starts_with(['(', '{'])) {
+            return Some(problem);
+        }
+        if ["+=", "-=", "*=", "/=", "++", "--"].iter().any(|sign| next.starts_with(sign)) {
+            let sign = next.get(..2).unwrap_or_default();
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_HABIT,
+                    span,
+                    format!("`{word} {sign}` would change `{word}`; a name is bound once and its value never changes"),
+                )
+                .help("bind the new value to a new name"),
+            );
+        }
+        if let Some(value) = next.strip_prefix(':')
+            && value.contains('=')
+        {
+            return Some(
+                Diagnostic::error(codes::MOV_PARSE_HABIT, span, format!("`{word}` takes its type from its value"))
+                    .help(format!("write `{word} = …`")),
+            );
+        }
+        let candidates = STATEMENT_WORDS.iter().copied();
+        self.misspelt(word, span, operand_next, candidates, "no statement begins with")
+    }
+
+    fn declaration_head(
+        &self,
+        slice: &str,
+        word: &str,
+        span: Span,
+        next: &str,
+        operand_next: bool,
+    ) -> Option<Diagnostic> {
+        if DECLARATION_WORDS.contains(&word) {
+            return None;
+        }
+        let foreign = FOREIGN_DECLARATIONS.iter().find(|(other, _)| *other == word && operand_next);
+        if let Some((_, right)) = foreign {
+            return Some(
+                Diagnostic::error(codes::MOV_PARSE_HABIT, span, format!("`{word}` is written `{right}`")).fix(
+                    format!("write `{right}`"),
+                    span,
+                    *right,
+                ),
+            );
+        }
+        if let Some(problem) =
+            self.misspelt(word, span, operand_next, DECLARATION_WORDS.iter().copied(), "no declaration begins with")
+        {
+            return Some(problem);
+        }
+        let is_statement = STATEMENT_WORDS.contains(&word) && operand_next
+            || no_loop(word, span, operand_next || next.starts_with(['(', '{'])).is_some()
+            || parse(Rule::only_statement, slice).is_ok();
+        is_statement.then(|| {
+            let whole = self.place(0, self.text.len());
+            let line = self.source(whole).lines().next().map_or(0, str::len);
+            let end = whole.start.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)).min(whole.end);
+            Diagnostic::error(
+                codes::MOV_PARSE_UNEXPECTED,
+                Span { end, ..whole },
+                "a statement stands in a function, not at the top of a file",
+            )
+            .help("what starts work is `listen to PATH fire FUNCTION`")
+        })
+    }
+
+    fn misspelt<'a>(
+        &self,
+        word: &str,
+        span: Span,
+        operand_next: bool,
+        candidates: impl Iterator<Item = &'a str>,
+        what: &str,
+    ) -> Option<Diagnostic> {
+        if !operand_next {
+            return None;
+        }
+        let right = suggest::nearest(word, candidates)?;
+        Some(
+            Diagnostic::error(codes::MOV_PARSE_UNEXPECTED, span, format!("{what} `{word}`; did you mean `{right}`?"))
+                .fix(format!("write `{right}`"), span, right),
+        )
+    }
+
+    fn by_place(&self, what: What, start: usize, slice: &str) -> Diagnostic {
+        let rule = match what {
+            What::Declaration => Rule::strict_declaration,
+            What::Statement => Rule::only_statement,
+            What::Entry => Rule::only_entry,
+        };
+        let (at, expected) = match parse(rule, slice) {
+            Ok(_) => (slice.len(), Vec::new()),
+            Err(error) => {
+                let at = match error.location {
+                    InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+                };
+                match error.variant {
+                    ErrorVariant::ParsingError { positives, .. } => (at, positives),
+                    ErrorVariant::CustomError { .. } => return self.too_much(start, slice),
+                }
+            }
+        };
+        let rest = slice.get(at..).unwrap_or_default();
+        let at = at + (rest.len() - rest.trim_start_matches([' ', '\t']).len());
+        let rest = slice.get(at..).unwrap_or_default();
+        let length = token(rest);
+        let found = rest.get(..length).unwrap_or_default();
+        // What is missing at the end of a line is shown behind its last sign.
+        let span = if found.is_empty() || found == "\n" {
+            let last = slice.get(..at).unwrap_or_default().trim_end().len();
+            self.place(start + last.saturating_sub(1), start + last)
+        } else {
+            self.place(start + at, start + at + length)
+        };
+        if let Some(problem) = self.by_sign(found, rest, span) {
+            return problem;
+        }
+        let found = match found {
+            "" | "\n" => "the end of the line".to_owned(),
+            text if text.starts_with('"') => "a text".to_owned(),
+            other => format!("`{other}`"),
+        };
+        let expected = words(&expected);
+        let headline = match expected.as_slice() {
+            [] => format!("unexpected {found}"),
+            [one] => format!("expected {one}, found {found}"),
+            [first, second] => format!("expected {first} or {second}, found {found}"),
+            [first, second, third, ..] => format!("expected {first}, {second} or {third}, found {found}"),
+        };
+        let problem = Diagnostic::error(codes::MOV_PARSE_UNEXPECTED, span, headline);
+        match (what, expected.is_empty()) {
+            (What::Statement, true) => problem.help("each statement stands on a line of its own"),
+            (What::Entry, true) => problem.help("entries are separated by commas or new lines"),
+            (What::Declaration | What::Statement | What::Entry, _) => problem,
+        }
+    }
+
+    /// Signs that tell by themselves what was meant.
+    fn by_sign(&self, found: &str, rest: &str, span: Span) -> Option<Diagnostic> {
+        if found.starts_with('"') && rest.get(found.len()..)?.trim_start().starts_with(':') {
+            let name = found.trim_matches('"');
+            let right = if name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_') {
+                name.to_owned()
+            } else {
+                format!("`{name}`")
+            };
+            return Some(Diagnostic::error(codes::MOV_PARSE_HABIT, span, "a field's name stands without quotes").fix(
+                format!("write `{right}`"),
+                span,
+                right,
+            ));
+        }
+        if found == "->" {
+            return Some(
+                Diagnostic::error(codes::MOV_PARSE_UNEXPECTED, span, "`->` ends a hop, and no hop is open here")
+                    .help("an edge is walked with `-[:Name]->`"),
+            );
+        }
+        if found == "=>" {
+            return Some(Diagnostic::error(codes::MOV_NOT_BUILT, span, "closures are not built yet"));
+        }
+        None
+    }
+
+    fn too_much(&self, start: usize, slice: &str) -> Diagnostic {
+        let span = self.place(start, start + slice.find('\n').unwrap_or(slice.len()));
+        Diagnostic::error(codes::MOV_PARSE_TOO_LARGE, span, "this declaration is too large to be read")
+            .help("split it into smaller ones")
+    }
+}
+
+/// Loops and switches of other languages.
+fn no_loop(word: &str, span: Span, fits: bool) -> Option<Diagnostic> {
+    if !fits {
+        return None;
+    }
+    let (headline, help) = match word {
+        "for" | "foreach" | "while" | "loop" | "repeat" => (
+            format!("there is no `{word}`: a path with a block runs once for each record it lands on"),
+            "write `crm-[r:Company]-> { … }`",
+        ),
+        "switch" | "match" | "case" => (format!("there is no `{word}`"), "write `if … { … } else if … { … }`"),
+        "throw" | "raise" => (format!("`{word}` is written `ERROR(\"why\")`"), "it fails the run with these words"),
+        _ => return None,
+    };
+    Some(Diagnostic::error(codes::MOV_PARSE_HABIT, span, headline).help(help))
+}
+
+/// The length of the sign that a text begins with.
+fn token(rest: &str) -> usize {
+    const LONG: &[&str] = &[
+        "===", "!==", "...", "==", "!=", "<=", ">=", "=>", "->", "&&", "||", "??", "?.", "?:", "+:", "-[", "${", "++",
+        "+=", "-=", "*=", "/=", "**",
+    ];
+    if let Some(long) = LONG.iter().find(|long| rest.starts_with(**long)) {
+        return long.len();
+    }
+    let Some(first) = rest.chars().next() else { return 0 };
+    let in_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    if in_word(first) {
+        return rest.find(|letter: char| !in_word(letter)).unwrap_or(rest.len());
+    }
+    if matches!(first, '"' | '`') {
+        let close = rest.get(1..).and_then(|inside| inside.find([first, '\n']));
+        return close.map_or(rest.len(), |length| length + 2).min(rest.len());
+    }
+    first.len_utf8()
+}
+
+/// What pest would have taken, in words; nothing where a list would only be long.
+fn words(rules: &[Rule]) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for rule in rules {
+        if let Some(word) = word_of(*rule)
+            && !words.contains(&word)
+        {
+            words.push(word);
+        }
+    }
+    // Where a value could go on in any way, saying so helps nobody.
+    if words.contains(&OPERATOR) {
+        words.retain(|word| *word != OPERATOR && *word != "a hop" && *word != "`{`");
+        return if words.len() == 1 { words } else { Vec::new() };
+    }
+    if words.contains(&"a value") {
+        words.retain(|word| *word != "a name" && *word != "a path");
+    }
+    if words.len() > 3 { Vec::new() } else { words }
+}
+
+const OPERATOR: &str = "an operator";
+
+fn word_of(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::expr
+        | Rule::term
+        | Rule::text
+        | Rule::number
+        | Rule::literal
+        | Rule::list
+        | Rule::record
+        | Rule::group
+        | Rule::when
+        | Rule::named
+        | Rule::target => "a value",
+        Rule::op_or
+        | Rule::op_and
+        | Rule::op_equal
+        | Rule::op_unequal
+        | Rule::op_less
+        | Rule::op_less_equal
+        | Rule::op_greater
+        | Rule::op_greater_equal
+        | Rule::op_in
+        | Rule::op_contains
+        | Rule::op_within
+        | Rule::op_add
+        | Rule::op_multiply
+        | Rule::op_divide
+        | Rule::op_remainder
+        | Rule::op_else
+        | Rule::is_type
+        | Rule::member
+        | Rule::as_type
+        | Rule::habit_ternary => OPERATOR,
+        Rule::name | Rule::word | Rule::alias | Rule::imported_name => "a name",
+        Rule::module => "a module",
+        Rule::type_ref | Rule::type_bare | Rule::type_union | Rule::type_one | Rule::type_name => "a type",
+        Rule::path | Rule::type_path => "a path",
+        Rule::hop => "a hop",
+        Rule::hop_edge | Rule::habit_edge => "an edge (`:Name`)",
+        Rule::hop_end => "`]->`",
+        Rule::block | Rule::entries | Rule::raw_brace => "`{`",
+        Rule::colon => "`:`",
+        Rule::param => "a parameter (`name: <type>`)",
+        Rule::arguments => "`(`",
+        Rule::kw_by => "`by`",
+        Rule::kw_connect => "`connect`",
+        Rule::kw_fire => "`fire`",
+        Rule::kw_from => "`from`",
+        Rule::kw_to => "`to`",
+        Rule::then_word => "`THEN`",
+        Rule::else_word => "`ELSE`",
+        Rule::end_word => "`END`",
+        Rule::way => "`SKIP` or `CLEAR`",
+        _ => return None,
+    })
+}

@@ -1,0 +1,387 @@
+//! Pairs to expressions, and the ways in which other languages write them.
+#![expect(clippy::wildcard_enum_match_arm, reason = "the grammar's rules are many; each function reads a few of them")]
+
+use super::{
+    ast::{Arg, BinaryOp, Call, Expr, ExprKind, ListItem, Name, RecordItem, UnaryOp},
+    operators::{Built, Operator, Row},
+    pairs::{Children, Node, Reader, Rule},
+};
+use crate::{
+    diag::{Diagnostic, Fix, codes},
+    source::Span,
+};
+
+impl Reader<'_> {
+    pub(super) fn expr(&mut self, node: Node<'_>) -> Expr {
+        self.sub(node).expr
+    }
+
+    /// An expression within another: its height counts.
+    pub(super) fn sub(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut row = Row::new();
+        let mut ternary = None;
+        let mut children = Children::of(node);
+        let mut after_operand = false;
+        while let Some(child) = children.any() {
+            let child_span = self.span(&child);
+            match child.as_rule() {
+                Rule::term => {
+                    row.operand(self.term(child));
+                    after_operand = true;
+                }
+                Rule::is_type => {
+                    if let Some(operand) = row.take_compared(self, child_span) {
+                        let tested = self.is_type(child, operand);
+                        row.give_compared(tested);
+                    }
+                }
+                Rule::habit_ternary => ternary = Some(child),
+                rule => {
+                    let operator = if after_operand { self.infix(rule, &child) } else { self.prefix(rule, &child) };
+                    after_operand = false;
+                    row.operator(self, operator, child_span);
+                }
+            }
+        }
+        let built = row.finish(self, span);
+        match ternary {
+            Some(ternary) => self.ternary(built, ternary, span),
+            None => built,
+        }
+    }
+
+    fn prefix(&mut self, rule: Rule, node: &Node<'_>) -> Operator {
+        if rule == Rule::op_minus {
+            return Operator::Unary(UnaryOp::Minus);
+        }
+        let written = node.as_str().trim_end();
+        let span = self.span(node);
+        if written == "!" {
+            self.habit(span, "`!` is written `NOT`", "NOT ");
+        } else {
+            self.capitals(written, span);
+        }
+        Operator::Unary(UnaryOp::Not)
+    }
+
+    fn infix(&mut self, rule: Rule, node: &Node<'_>) -> Operator {
+        let written = node.as_str().trim_end();
+        let span = self.span(node);
+        match written {
+            "&&" => self.habit(span, "`&&` is written `AND`", "AND"),
+            "||" => self.habit(span, "`||` is written `OR`", "OR"),
+            "===" => self.habit(span, "`===` is written `==`", "=="),
+            "!==" => self.habit(span, "`!==` is written `!=`", "!="),
+            "<>" => self.habit(span, "`<>` is written `!=`", "!="),
+            "=" => self.habit(span, "a comparison is written `==`; `=` binds a name", "=="),
+            word if word.starts_with(|letter: char| letter.is_ascii_alphabetic()) => self.capitals(word, span),
+            _ => {}
+        }
+        Operator::Binary(match rule {
+            Rule::op_or => BinaryOp::Or,
+            Rule::op_and => BinaryOp::And,
+            Rule::op_equal => BinaryOp::Equal,
+            Rule::op_unequal => BinaryOp::NotEqual,
+            Rule::op_less_equal => BinaryOp::LessEqual,
+            Rule::op_less => BinaryOp::Less,
+            Rule::op_greater_equal => BinaryOp::GreaterEqual,
+            Rule::op_greater => BinaryOp::Greater,
+            Rule::op_contains => BinaryOp::Contains,
+            Rule::op_within => BinaryOp::Within,
+            Rule::op_in => BinaryOp::In,
+            Rule::op_add => BinaryOp::Add,
+            Rule::op_minus => BinaryOp::Subtract,
+            Rule::op_multiply => BinaryOp::Multiply,
+            Rule::op_divide => BinaryOp::Divide,
+            Rule::op_remainder => BinaryOp::Remainder,
+            _ => return Operator::Fallback,
+        })
+    }
+
+    /// Another language's spelling, read as what it means.
+    pub(super) fn habit(&mut self, span: Span, headline: impl Into<String>, right: &str) {
+        let problem = Diagnostic::error(codes::MOV_PARSE_HABIT, span, headline).fix(
+            format!("write `{}`", right.trim()),
+            span,
+            right,
+        );
+        self.report(problem);
+    }
+
+    pub(super) fn not_built(&mut self, span: Span, headline: &str) {
+        self.report(Diagnostic::error(codes::MOV_NOT_BUILT, span, headline));
+    }
+
+    fn is_type(&mut self, node: Node<'_>, operand: Built) -> Built {
+        let test_span = self.span(&node);
+        let span = operand.expr.span.to(test_span);
+        let mut children = Children::of(node);
+        let word = children.take(Rule::is_word).map(|word| (word.as_str().to_owned(), self.span(&word)));
+        if let Some(null) = children.take(Rule::habit_is_null) {
+            let not = Children::of(null).take(Rule::is_not).is_some();
+            let (op, right) = if not { (BinaryOp::NotEqual, "!= null") } else { (BinaryOp::Equal, "== null") };
+            let headline = format!("`{}` is written `{right}`", self.source(test_span));
+            self.habit(test_span, headline, right);
+            let null = Box::new(Expr { span: test_span, kind: ExprKind::Null });
+            let kind = ExprKind::Binary { op, op_span: test_span, left: Box::new(operand.expr), right: null };
+            return self.built(span, kind, operand.height);
+        }
+        if let Some((written, word_span)) = word {
+            self.capitals(&written, word_span);
+        }
+        let Some(ty) = children.take(Rule::type_ref).map(|ty| self.type_ref(ty)) else { return Built::bad(span) };
+        self.built(span, ExprKind::Is { operand: Box::new(operand.expr), ty }, operand.height)
+    }
+
+    /// `c ? a : b` is `IF c THEN a ELSE b END`.
+    fn ternary(&mut self, condition: Built, node: Node<'_>, span: Span) -> Built {
+        let question = self.span(&node);
+        let question = Span { end: question.start + 1, ..question };
+        let mut children = Children::of(node);
+        let (Some(yes), Some(no)) = (children.take(Rule::expr), children.take(Rule::expr)) else {
+            return Built::bad(span);
+        };
+        let (yes, no) = (self.sub(yes), self.sub(no));
+        let between = Span { start: yes.expr.span.end, end: no.expr.span.start, ..span };
+        let mut problem =
+            Diagnostic::error(codes::MOV_PARSE_HABIT, question, "`c ? a : b` is written `IF c THEN a ELSE b END`");
+        let edits = vec![
+            (Span { end: span.start, ..span }, "IF ".to_owned()),
+            (question, "THEN".to_owned()),
+            (between, " ELSE ".to_owned()),
+            (Span { start: span.end, ..span }, " END".to_owned()),
+        ];
+        let says = format!(
+            "write `IF {} THEN {} ELSE {} END`",
+            self.source(condition.expr.span),
+            self.source(yes.expr.span),
+            self.source(no.expr.span)
+        );
+        problem.fix = Some(Fix { says, edits });
+        self.report(problem);
+        let height = condition.height.max(yes.height).max(no.height);
+        let kind = ExprKind::If { arms: vec![(condition.expr, yes.expr)], otherwise: Box::new(no.expr) };
+        self.built(span, kind, height)
+    }
+
+    /// A primary and what is attached to it.
+    pub(super) fn term(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut children = Children::of(node);
+        let exists = children.take(Rule::exists).map(|word| (word.as_str().to_owned(), self.span(&word)));
+        let Some(primary) = children.any() else { return Built::bad(span) };
+        let mut built = self.primary(primary);
+        while let Some(postfix) = children.any() {
+            built = self.postfix(built, postfix);
+        }
+        if let Some((written, word_span)) = exists {
+            self.capitals(&written, word_span);
+            return self.built(span, ExprKind::Exists(Box::new(built.expr)), built.height);
+        }
+        built
+    }
+
+    fn postfix(&mut self, base: Built, node: Node<'_>) -> Built {
+        let own = self.span(&node);
+        let span = base.expr.span.to(own);
+        let rule = node.as_rule();
+        let mut children = Children::of(node);
+        let kind = match rule {
+            Rule::member | Rule::habit_safe => {
+                if rule == Rule::habit_safe {
+                    let sign = Span { end: own.start + 2, ..own };
+                    let problem = Diagnostic::error(
+                        codes::MOV_PARSE_HABIT,
+                        sign,
+                        "`?.` is written `.`, once the value is known to be there",
+                    )
+                    .help("test it before with `x != null`, or give a fallback with `COALESCE`")
+                    .fix("write `.`", sign, ".");
+                    self.report(problem);
+                }
+                let Some(name) = children.take(Rule::word).map(|word| self.name(&word)) else { return base };
+                ExprKind::Field { base: Box::new(base.expr), name }
+            }
+            Rule::habit_index => {
+                let Some(index) = children.take(Rule::expr).map(|index| self.sub(index)) else { return base };
+                return self.index(base, index, span, own);
+            }
+            _ => {
+                self.upper(&mut children, Rule::as_word);
+                let Some(ty) = children.take(Rule::type_ref).map(|ty| self.type_ref(ty)) else { return base };
+                ExprKind::As { operand: Box::new(base.expr), ty }
+            }
+        };
+        self.built(span, kind, base.height)
+    }
+
+    /// `list[0]` is `AT(list, 0)`.
+    fn index(&mut self, base: Built, index: Built, span: Span, own: Span) -> Built {
+        let written = format!("AT({}, {})", self.source(base.expr.span), self.source(index.expr.span));
+        let sign = Span { end: own.start + 1, ..own };
+        let mut problem =
+            Diagnostic::error(codes::MOV_PARSE_HABIT, own, "the member of a list at a place is `AT(list, place)`");
+        let edits = vec![
+            (Span { end: span.start, ..span }, "AT(".to_owned()),
+            (sign, ", ".to_owned()),
+            (Span { start: own.end.saturating_sub(1), ..own }, ")".to_owned()),
+        ];
+        problem.fix = Some(Fix { says: format!("write `{written}`"), edits });
+        self.report(problem);
+        let height = base.height.max(index.height);
+        let args = [base.expr, index.expr].into_iter().map(|value| Arg { name: None, value }).collect();
+        self.built(span, ExprKind::Call(Call { callee: Name { text: "AT".into(), span: own }, args }), height)
+    }
+
+    fn primary(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        match node.as_rule() {
+            Rule::text => self.text(node),
+            Rule::number => self.number(&node),
+            Rule::literal => {
+                let kind = match node.as_str().trim_end() {
+                    "true" => ExprKind::Bool(true),
+                    "false" => ExprKind::Bool(false),
+                    _ => ExprKind::Null,
+                };
+                self.built(span, kind, 0)
+            }
+            Rule::list => self.list(node),
+            Rule::record => self.record(node),
+            Rule::group => match Children::of(node).take(Rule::expr) {
+                Some(inner) => self.sub(inner),
+                None => Built::bad(span),
+            },
+            Rule::closure => {
+                self.not_built(span, "closures are not built yet");
+                Built::bad(span)
+            }
+            Rule::habit_closure => {
+                let Some(name) = Children::of(node).take(Rule::word).map(|word| self.name(&word)) else {
+                    return Built::bad(span);
+                };
+                let right = format!("({})", self.source(name.span));
+                let problem = Diagnostic::error(codes::MOV_NOT_BUILT, span, "closures are not built yet")
+                    .help(format!("a closure's parameters will stand in parentheses: `{right} => …`"))
+                    .fix(format!("write `{right}`"), name.span, right);
+                self.report(problem);
+                Built::bad(span)
+            }
+            Rule::when => self.when(node),
+            _ => self.named(node),
+        }
+    }
+
+    /// A name, a call, or a path.
+    fn named(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut children = Children::of(node);
+        let Some(name) = children.take(Rule::name).map(|name| self.name(&name)) else { return Built::bad(span) };
+        if let Some(arguments) = children.take(Rule::arguments) {
+            let (args, height) = self.arguments(arguments);
+            return self.built(span, ExprKind::Call(Call { callee: name, args }), height);
+        }
+        let (path, height) = self.path_from(name, children, span);
+        if path.hops.is_empty() {
+            return self.built(span, ExprKind::Name(path.head), 0);
+        }
+        self.built(span, ExprKind::Path(path), height)
+    }
+
+    fn arguments(&mut self, node: Node<'_>) -> (Vec<Arg>, u32) {
+        let mut children = Children::of(node);
+        let mut args = Vec::new();
+        let mut height = 0;
+        while let Some(argument) = children.take(Rule::argument) {
+            let mut parts = Children::of(argument);
+            let name = parts.take(Rule::word).map(|word| self.name(&word));
+            self.colon(&mut parts, "a named argument");
+            let Some(value) = parts.take(Rule::expr).map(|expr| self.sub(expr)) else { continue };
+            height = height.max(value.height);
+            args.push(Arg { name, value: value.expr });
+        }
+        (args, height)
+    }
+
+    /// `:`, or `=` where `:` was meant.
+    pub(super) fn colon(&mut self, children: &mut Children<'_>, what: &str) {
+        if let Some(sign) = children.take(Rule::colon)
+            && sign.as_str().trim_end() == "="
+        {
+            let span = self.span(&sign);
+            self.habit(span, format!("{what} is written with `:`, not with `=`"), ":");
+        }
+    }
+
+    fn list(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut children = Children::of(node);
+        let mut items = Vec::new();
+        let mut height = 0;
+        while let Some(item) = children.take(Rule::list_item) {
+            let mut parts = Children::of(item);
+            if let Some(spread) = parts.take(Rule::spread) {
+                let Some(value) = Children::of(spread).take(Rule::expr).map(|expr| self.sub(expr)) else { continue };
+                height = height.max(value.height);
+                items.push(ListItem::Spread(value.expr));
+            } else if let Some(value) = parts.take(Rule::expr).map(|expr| self.sub(expr)) {
+                height = height.max(value.height);
+                items.push(ListItem::Item(value.expr));
+            }
+        }
+        self.built(span, ExprKind::List(items), height)
+    }
+
+    fn record(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut children = Children::of(node);
+        let mut items = Vec::new();
+        let mut height = 0;
+        while let Some(item) = children.take(Rule::record_item) {
+            let mut parts = Children::of(item);
+            if let Some(spread) = parts.take(Rule::spread) {
+                let Some(value) = Children::of(spread).take(Rule::expr).map(|expr| self.sub(expr)) else { continue };
+                height = height.max(value.height);
+                items.push(RecordItem::Spread(value.expr));
+                continue;
+            }
+            let Some(name) = parts.take(Rule::word).map(|word| self.name(&word)) else { continue };
+            self.colon(&mut parts, "a field");
+            let Some(value) = parts.take(Rule::expr).map(|expr| self.sub(expr)) else { continue };
+            height = height.max(value.height);
+            items.push(RecordItem::Field(name, value.expr));
+        }
+        self.built(span, ExprKind::Record(items), height)
+    }
+
+    /// `IF c THEN a ELSE IF d THEN b ELSE c END`
+    fn when(&mut self, node: Node<'_>) -> Built {
+        let span = self.span(&node);
+        let mut children = Children::of(node);
+        let mut values = Vec::new();
+        let mut height = 0;
+        while let Some(child) = children.any() {
+            match child.as_rule() {
+                Rule::expr => {
+                    let value = self.sub(child);
+                    height = height.max(value.height);
+                    values.push(value.expr);
+                }
+                Rule::elif_words => {
+                    let mut words = Children::of(child);
+                    self.upper(&mut words, Rule::else_word);
+                    self.upper(&mut words, Rule::if_word);
+                }
+                _ => self.capitals(child.as_str().trim_end(), self.span(&child)),
+            }
+        }
+        let Some(otherwise) = values.pop() else { return Built::bad(span) };
+        let mut arms = Vec::new();
+        let mut rest = values.into_iter();
+        while let (Some(condition), Some(value)) = (rest.next(), rest.next()) {
+            arms.push((condition, value));
+        }
+        self.built(span, ExprKind::If { arms, otherwise: Box::new(otherwise) }, height)
+    }
+}
