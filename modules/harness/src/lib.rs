@@ -1,6 +1,8 @@
 //! What the tests of modules share: a scripted loopback server, its faults, and ports of a test's own
-//! making. For tests only; nothing here knows a module.
+//! making, and the suite that asks a module for what the contract promises. For tests only; nothing here
+//! knows a module.
 
+pub mod conformance;
 pub mod faults;
 pub mod ports;
 pub mod server;

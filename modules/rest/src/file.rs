@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str) -> (Option<Model>, Vec<Problem>) {
     if problems.has_errors() {
         return (None, problems.sorted());
     }
-    let model = model(Table::new("the file", 0..text.len().min(1), root.get_ref()), &mut problems);
+    let model = model(Table::new("the file", 0..0, root.get_ref()), &mut problems);
     let usable = !problems.has_errors();
     (usable.then_some(model), problems.sorted())
 }
@@ -57,10 +57,6 @@ fn model(mut root: Table<'_>, problems: &mut Problems) -> Model {
     model.base_url = base_url(&mut root, &scope, problems);
     let elsewhere = settings.contains(&"url")
         || model.credentials.iter().any(|signed| signed.kind.fields.iter().any(|field| field.name == "url"));
-    if model.base_url.is_none() && !elsewhere && !problems.has_errors() {
-        let help = "write `base_url = \"https://…\"`, or give a credential or a setting a field `url`";
-        problems.error_with(&root.span, "the file does not say where the system is", help);
-    }
     model.headers = headers(&mut root, &scope, problems);
     if let Some(mut error) = root.table("error", problems) {
         model.error_message = pointer(error.text("message", problems), problems);
@@ -74,7 +70,13 @@ fn model(mut root: Table<'_>, problems: &mut Problems) -> Model {
         .map(|(name, node)| (name.value.to_owned(), table::json(node, problems)))
         .collect();
     model.types = kind::read_all(&mut root, &definitions, &settings, problems);
+    let span = root.span.clone();
     root.finish(problems);
+    // Whatever else is wrong may be why.
+    if model.base_url.is_none() && !elsewhere && !problems.has_errors() {
+        let help = "write `base_url = \"https://…\"`, or give a credential or a setting a field `url`";
+        problems.error_with(&span, "the file does not say where the system is", help);
+    }
     model
 }
 
@@ -92,7 +94,7 @@ fn base_url(root: &mut Table<'_>, scope: &Scope<'_>, problems: &mut Problems) ->
 fn settings(root: &mut Table<'_>, problems: &mut Problems) -> Vec<Setting> {
     let mut settings = Vec::new();
     for (name, node) in root.entries("setting", problems) {
-        let Some(mut table) = table::table(node, &format!("[setting.{}]", name.value), problems) else { continue };
+        let Some(mut table) = table::table(node, &format!("`[setting.{}]`", name.value), problems) else { continue };
         let ty = match table.text("type", problems) {
             None => FieldType::Text,
             Some(ty) => match ty.value.as_str() {

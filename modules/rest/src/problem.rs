@@ -52,9 +52,11 @@ impl Problems {
         known: impl Iterator<Item = &'a str>,
     ) {
         let known: Vec<&str> = known.collect();
-        let help = nearest(found, &known).map(|name| format!("did you mean `{name}`?")).or_else(|| {
-            let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            (!list.is_empty() && list.len() <= 16).then(|| format!("there is {}", list.join(", ")))
+        let near = nearest(found, &known).map(|name| format!("did you mean `{name}`?"));
+        let help = near.or_else(|| match known.as_slice() {
+            [only] => Some(format!("there is only `{only}`")),
+            [_, ..] if known.len() <= 16 => Some(format!("there are `{}`", known.join("`, `"))),
+            _ => None,
         });
         self.push(span, message.into(), help, Severity::Error);
     }

@@ -19,7 +19,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems) -> Vec<Signed>
 }
 
 fn one(name: &At<&str>, node: &Node<'_>, problems: &mut Problems) -> Option<Signed> {
-    let mut table = table::table(node, &format!("[credential.{}]", name.value), problems)?;
+    let mut table = table::table(node, &format!("`[credential.{}]`", name.value), problems)?;
     let doc = table.text("doc", problems).map(|doc| doc.value).unwrap_or_default();
     let fields: Vec<CredentialField> =
         table.entries("fields", problems).into_iter().filter_map(|(name, node)| field(&name, node, problems)).collect();
@@ -54,7 +54,9 @@ fn sign(mut table: Table<'_>, scope: &Scope<'_>, problems: &mut Problems) -> Opt
     let query = table.text("query", problems);
     let value = table.text("value", problems);
     let basic = table.node("basic").map(|node| pair(node, scope, problems));
-    table.finish(problems);
+    if !table.finish(problems) {
+        return None;
+    }
     let needs_value = |problems: &mut Problems| {
         let Some(value) = &value else {
             problems.error(&span, "`sign` needs a `value`, for example `value = \"{key}\"`");

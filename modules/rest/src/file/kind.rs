@@ -46,7 +46,7 @@ struct Kind<'a> {
 
 impl Kind<'_> {
     fn read(&self, name: &At<&str>, node: &Node<'_>, problems: &mut Problems) -> Option<Type> {
-        let mut table = table::table(node, &format!("[type.{}]", name.value), problems)?;
+        let mut table = table::table(node, &format!("`[type.{}]`", name.value), problems)?;
         table.span = name.span.clone();
         let doc = table.text("doc", problems).map(|doc| doc.value);
         // Without a schema every name below would be reported too.
@@ -123,14 +123,12 @@ impl Kind<'_> {
         });
         let pins = list.as_ref().map(|list| pins(list, &fields)).unwrap_or_default();
         let find_by = find_by(&mut table, &schema, list.as_ref(), &pins, problems);
-        let follow = table.table("listen", problems).and_then(|mut inner| {
+        let follow = table.table("listen", problems).and_then(|inner| {
             needs_key(&inner, problems);
             if list.is_none() && !problems.has_errors() {
                 problems.error_with(&inner.span, format!("{} needs `list`", inner.name), "declare `list`");
             }
-            let follow = follow(&mut inner, &schema, problems);
-            inner.finish(problems);
-            follow
+            follow(inner, &schema, problems)
         });
         let mut edges = Vec::new();
         let mut edge_shapes = Vec::new();
@@ -409,11 +407,19 @@ fn find_by(
     found
 }
 
-fn follow(table: &mut Table<'_>, schema: &Schema, problems: &mut Problems) -> Option<Follow> {
+fn follow(mut table: Table<'_>, schema: &Schema, problems: &mut Problems) -> Option<Follow> {
     let by = table.required_text("by", problems);
+    if let Some(by) = by.as_ref().filter(|by| by.value == "webhook") {
+        problems.error_with(&by.span, "listening by `webhook` is not built yet", "listen by `cursor` or by `list`");
+        return None;
+    }
     let field = table.text("field", problems);
     let query = table.text("query", problems);
     let overlap = table.whole("overlap", problems);
+    let span = table.span.clone();
+    if !table.finish(problems) {
+        return None;
+    }
     let by = by?;
     match by.value.as_str() {
         "list" => {
@@ -430,7 +436,7 @@ fn follow(table: &mut Table<'_>, schema: &Schema, problems: &mut Problems) -> Op
         "cursor" => {
             if field.is_none() || query.is_none() {
                 let help = "`field` only grows; `query` is the parameter that takes its last value";
-                problems.error_with(&table.span, "listening by `cursor` needs `field` and `query`", help);
+                problems.error_with(&span, "listening by `cursor` needs `field` and `query`", help);
             }
             let field = field?;
             let (pointer, ty) = place(schema, &field, problems)?;
@@ -457,10 +463,6 @@ fn follow(table: &mut Table<'_>, schema: &Schema, problems: &mut Problems) -> Op
             };
             let overlap = overlap.map(|overlap| overlap.value).unwrap_or_default();
             Some(Follow::Cursor { field: pointer, grows, parameter: query?.value, overlap })
-        }
-        "webhook" => {
-            problems.error_with(&by.span, "listening by `webhook` is not built yet", "listen by `cursor` or by `list`");
-            None
         }
         other => {
             problems.unknown(

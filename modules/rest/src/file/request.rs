@@ -128,7 +128,9 @@ fn paging(table: &mut Table<'_>, problems: &mut Problems) -> Option<Paging> {
     let size = table.text("size", problems).map(|size| size.value);
     let of = table.whole("of", problems);
     let link = table.text("link", problems);
-    table.finish(problems);
+    if !table.finish(problems) {
+        return None;
+    }
     for number in [&step, &of].into_iter().flatten() {
         if number.value == 0 {
             problems.error(&number.span, "this is at least 1");

@@ -52,7 +52,10 @@ impl<'a> Scope<'a> {
                         || self.fields.contains(&name)
                 }
             };
-            if !known {
+            if name == "fields" && self.whole && !known {
+                let help = "write `\"{fields}\"`, or place single fields";
+                problems.error_with(&text.span, "`{fields}` is an object, so it stands alone in its text", help);
+            } else if !known {
                 problems.unknown(
                     &text.span,
                     format!("`{{{name}}}` is nothing that can be placed here"),

@@ -23,7 +23,7 @@ pub(crate) struct At<T> {
 pub(crate) type Node<'t> = Spanned<DeValue<'t>>;
 
 pub(crate) struct Table<'t> {
-    /// For messages: `[type.Company.list]`.
+    /// For messages, in backticks: `[type.Company.list]`.
     pub(crate) name: String,
     /// Where a missing key is reported.
     pub(crate) span: Range<usize>,
@@ -92,20 +92,23 @@ impl<'t> Table<'t> {
 
     /// The name of the table under `key`, for messages.
     pub(crate) fn inner_name(&self, key: &str) -> String {
-        match self.name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-            Some(name) => format!("[{name}.{key}]"),
-            None => format!("[{key}]"),
+        match self.name.strip_prefix("`[").and_then(|name| name.strip_suffix("]`")) {
+            Some(name) => format!("`[{name}.{key}]`"),
+            None => format!("`[{key}]`"),
         }
     }
 
-    /// Reports every key that was not asked for.
-    pub(crate) fn finish(self, problems: &mut Problems) {
+    /// Reports every key that was not asked for; `true` if there was none.
+    pub(crate) fn finish(self, problems: &mut Problems) -> bool {
+        let mut clean = true;
         for (key, _) in self.all() {
             if !self.asked.iter().any(|asked| asked == key.value) {
-                let message = format!("{} has no `{}`", self.name, key.value);
+                let message = format!("`{}` is not a key of {}", key.value, self.name);
                 problems.unknown(&key.span, message, key.value, self.asked.iter().map(AsRef::as_ref));
+                clean = false;
             }
         }
+        clean
     }
 }
 

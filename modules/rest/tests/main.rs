@@ -1,0 +1,19 @@
+//! `lf-rest` against scripted systems on loopback: the contract's conformance suite, then each promise of the
+//! README that has a protocol in it, judged by what the server received.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "what a test's own functions expect is part of the test"
+)]
+
+mod conformance;
+mod crm;
+mod examples;
+mod files;
+mod following;
+mod listing;
+mod requests;
+mod writing;
