@@ -10,7 +10,6 @@ use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step};
 use crate::check::typed::EntryMode;
 use lf_module::call::{ChangeKind, Start};
 
-pub(super) use exprs::listen_name;
 pub(crate) use exprs::{builtin_name, operator};
 
 /// The whole plan.

@@ -10,7 +10,6 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use smol_str::SmolStr;
 
 use super::{
-    explain,
     ir::{
         Block, BlockId, Connection, Constant, Entry, Expr, ExprId, FORMAT, Function, FunctionIndex, Listen, Op, Param,
         PlaceId, Plan, Slot, Step, Write,
@@ -43,10 +42,7 @@ pub(super) fn movement(movement: &typed::Movement, sources: &SourceMap) -> Plan 
         listens.push(self::listen(&mut shared, &mut functions, &constants, listen, fired.unwrap_or_default()));
     }
     let Shared { connections, functions: _, places, exprs } = shared;
-    let mut plan =
-        Plan { format: FORMAT, connections, listens, functions, constants, exprs, places: places.into_places() };
-    name_listens(&mut plan);
-    plan
+    Plan { format: FORMAT, connections, listens, functions, constants, exprs, places: places.into_places() }
 }
 
 fn connection(connection: &typed::Connection) -> Connection {
@@ -125,8 +121,10 @@ fn listen(
         None
     };
     let settings = &listen.settings;
+    // The WHERE takes no part: a position outlives a change of it.
+    let unlabelled = || format!("{} fire {fired}", shared.path(&listen.on)).into();
     Listen {
-        name: listen.label.clone().unwrap_or_default(),
+        name: listen.label.clone().unwrap_or_else(unlabelled),
         place,
         connection: listen.on.connection,
         ty: listen.on.ty.clone(),
@@ -142,16 +140,6 @@ fn listen(
         retry: settings.retry,
         echo: settings.echo,
         timeout: Duration::try_from(settings.timeout).unwrap_or_default(),
-    }
-}
-
-/// A listen without a label is called by its path, WHERE and all, and its function.
-fn name_listens(plan: &mut Plan) {
-    let names: Vec<_> = plan.listens.iter().map(|listen| explain::listen_name(plan, listen)).collect();
-    for (listen, name) in plan.listens.iter_mut().zip(names) {
-        if listen.name.is_empty() {
-            listen.name = name.into();
-        }
     }
 }
 

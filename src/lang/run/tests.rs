@@ -2,4 +2,6 @@
 
 mod basics;
 mod build;
+mod builtins;
+mod paths;
 mod seed;

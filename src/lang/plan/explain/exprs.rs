@@ -5,20 +5,10 @@ use lf_module::{json, value::Value};
 use crate::{
     check::typed::{Builtin, Op as Operator},
     plan::{
-        ir::{Expr, ExprId, Function, Item, Listen, Op, Plan, RecordItem, Slot},
+        ir::{Expr, ExprId, Function, Item, Op, Plan, RecordItem, Slot},
         words,
     },
 };
-
-/// The canonical name of a listen without a label: `crm-[:Company WHERE Status == "open"]-> fire triage`.
-pub(in crate::plan) fn listen_name(plan: &Plan, listen: &Listen) -> String {
-    let mut tests: Vec<_> =
-        listen.pins.iter().map(|(name, value)| format!("{name} == {}", json::canonical(value))).collect();
-    tests.extend(listen.filter.and_then(|filter| plan.function(filter)).map(|filter| condition(plan, filter)));
-    let tests = if tests.is_empty() { String::new() } else { format!(" WHERE {}", tests.join(" AND ")) };
-    let name = plan.connection(listen.connection).map_or("?", |connection| connection.name.as_str());
-    format!("{name}-[:{}{tests}]-> fire {}", listen.ty, listen.function)
-}
 
 /// What a listen's condition returns.
 pub(super) fn condition(plan: &Plan, filter: &Function) -> String {

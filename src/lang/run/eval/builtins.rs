@@ -110,7 +110,8 @@ pub(super) fn call(eval: &mut Eval<'_>, builtin: Builtin, values: &[Value]) -> R
             [one] => Ok(one.clone()),
             more => Err(program(format!("`ONLY` found {} members where one was expected", more.len()))),
         },
-        Builtin::At => Ok(lists::at(args.items(0)?, args.whole(1)?)),
+        // Of json that is no list there is no member.
+        Builtin::At => Ok(lists::at(args.items(0).unwrap_or_default(), args.whole(1)?)),
         Builtin::Sort => lists::sort(args),
         Builtin::Distinct => lists::distinct(args.items(0)?),
         Builtin::Flat => lists::flat(args.items(0)?),
