@@ -6,6 +6,7 @@
 
 pub mod memory;
 mod rules;
+pub mod sqlite;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 

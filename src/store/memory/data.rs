@@ -183,9 +183,9 @@ impl Data {
 impl Data {
     pub(super) fn claim(&mut self, owner: &str, room: &Room, now: i64, lease: Duration) -> Vec<Claimed> {
         let mut chosen: Vec<RunId> = Vec::new();
-        for (listen, room) in &room.listens {
+        for (listen, places) in &room.listens {
             let Some(due) = self.due.get(listen) else { continue };
-            let room = *room as usize;
+            let room = (*places).min(room.total) as usize;
             let ready = due.range(..=(0, RunId(i64::MAX))).take(room);
             let past = due.range((1, RunId(i64::MIN))..=(now, RunId(i64::MAX))).take(room);
             let mut of_listen: Vec<RunId> = if now < 1 {
@@ -268,7 +268,7 @@ impl Data {
                 if let Some(plan) = rules::plan_of(&entries) {
                     standing.plan = Some(plan.clone());
                 }
-                Ok(entries)
+                Ok::<_, StoreError>(entries)
             })
             .ok_or_else(|| missing(run))??;
         if let Some(kept) = self.runs.get_mut(&run) {

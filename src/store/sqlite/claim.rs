@@ -1,0 +1,161 @@
+//! Handing out the runs whose turn it is.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use super::{
+    codec::{KeptRun, column, run_at, run_columns},
+    error::Failure,
+    op::{Claim, KeptClaim, Op},
+    rows::{Rows, Values},
+    standing, taking,
+    writer::Listens,
+};
+use crate::store::{RunId, rules::later};
+
+/// Those that wait for no time, by id.
+pub(super) static READY: Rows = Rows::new(
+    "WITH room(listen) AS (VALUES ",
+    1,
+    ") SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
+     (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due = 0 ORDER BY c.id LIMIT ?)",
+);
+/// Those past their time, by that time.
+pub(super) static PAST: Rows = Rows::new(
+    "WITH room(listen) AS (VALUES ",
+    1,
+    ") SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
+     (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due > 0 AND c.due <= ? ORDER BY c.due, c.id LIMIT ?)",
+);
+pub(super) static WHOLE: Rows = Rows::new(
+    "WITH wanted(id) AS (VALUES ",
+    1,
+    concat!(
+        ") SELECT ",
+        run_columns!(),
+        " FROM wanted w CROSS JOIN run r ON r.id = w.id JOIN listen l ON l.id = r.listen JOIN change c ON c.run = r.id"
+    ),
+);
+pub(super) static JOURNALS: Rows = Rows::new(
+    "WITH wanted(id) AS (VALUES ",
+    1,
+    ") SELECT e.place, e.body FROM wanted w CROSS JOIN entry e \
+     ON e.place BETWEEN (w.id << 20) AND (w.id << 20) + 1048575",
+);
+
+/// Does every claim among the changes, one after the other.
+pub(super) async fn claim(
+    connection: &mut SqliteConnection,
+    listens: &mut Listens,
+    ops: &mut [Op],
+) -> Result<(), Failure> {
+    for op in ops {
+        if let Op::Claim(job) = op {
+            job.answer = Some(Ok(one(connection, listens, &job.input).await?));
+        }
+    }
+    Ok(())
+}
+
+async fn one(
+    connection: &mut SqliteConnection,
+    listens: &mut Listens,
+    claim: &Claim,
+) -> Result<Vec<KeptClaim>, Failure> {
+    let chosen = choose(connection, listens, claim).await?;
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bind = |values: &mut Values, run: &RunId| {
+        values.bind(run.0);
+    };
+    let until = later(claim.now, claim.lease);
+    let mut claimed = BTreeMap::new();
+    for row in WHOLE.over(&chosen, bind).fetch(connection).await? {
+        let mut run = KeptRun::read(&row)?;
+        let fence = run.standing.claim(&claim.owner, until);
+        claimed.insert(run.id, KeptClaim { run, fence, entries: Vec::new() });
+    }
+    let standings: Vec<_> = claimed.values().map(|claim| (claim.run.id, &claim.run.standing)).collect();
+    standing::store(connection, &standings).await?;
+    // A run at its first attempt has no journal yet, and most are.
+    let begun: Vec<RunId> = claimed.values().filter(|claim| claim.fence.0 > 1).map(|claim| claim.run.id).collect();
+    let mut entries: Vec<(i64, String)> = Vec::new();
+    for row in JOURNALS.over(&begun, bind).fetch(connection).await? {
+        entries.push((column(&row, 0)?, column(&row, 1)?));
+    }
+    entries.sort_unstable_by_key(|(place, _)| *place);
+    for (place, entry) in entries {
+        if let Some(claim) = claimed.get_mut(&run_at(place)) {
+            claim.entries.push(entry);
+        }
+    }
+    Ok(claimed.into_values().collect())
+}
+
+/// Of each listen with room, the oldest of those that may be claimed; of all, the oldest.
+async fn choose(
+    connection: &mut SqliteConnection,
+    listens: &mut Listens,
+    claim: &Claim,
+) -> Result<Vec<RunId>, Failure> {
+    let room = &claim.room;
+    let named: Vec<(&SmolStr, u32)> =
+        room.listens.iter().filter(|(_, room)| **room > 0).map(|(name, room)| (name, *room)).collect();
+    if named.is_empty() || room.total == 0 {
+        return Ok(Vec::new());
+    }
+    taking::learn(connection, listens, named.iter().map(|(name, _)| (*name).clone()).collect()).await?;
+    let mut rooms = BTreeMap::new();
+    for (name, room) in named {
+        rooms.insert(taking::number(listens, name)?, room);
+    }
+    let numbers: Vec<i64> = rooms.keys().copied().collect();
+    let most = i64::from(rooms.values().copied().max().unwrap_or(0).min(room.total));
+    let bind = |values: &mut Values, listen: &i64| {
+        values.bind(*listen);
+    };
+    let ready = READY
+        .over_with(&numbers, bind, |values| {
+            values.bind(most);
+        })
+        .fetch(connection)
+        .await?;
+    let past = PAST
+        .over_with(&numbers, bind, |values| {
+            values.bind(claim.now).bind(most);
+        })
+        .fetch(connection)
+        .await?;
+    let mut candidates: BTreeMap<i64, Vec<RunId>> = BTreeMap::new();
+    for rows in [ready, past] {
+        for (listen, runs) in by_listen(&rows)? {
+            let room = rooms.get(&listen).copied().unwrap_or(0) as usize;
+            candidates.entry(listen).or_default().extend(runs.into_iter().take(room).map(|(_, run)| run));
+        }
+    }
+    let mut chosen = Vec::new();
+    for (listen, mut runs) in candidates {
+        runs.sort_unstable();
+        runs.truncate(rooms.get(&listen).copied().unwrap_or(0) as usize);
+        chosen.append(&mut runs);
+    }
+    chosen.sort_unstable();
+    chosen.truncate(room.total as usize);
+    Ok(chosen)
+}
+
+type Due = Vec<(i64, RunId)>;
+
+fn by_listen(rows: &[SqliteRow]) -> Result<BTreeMap<i64, Due>, Failure> {
+    let mut found: BTreeMap<i64, Due> = BTreeMap::new();
+    for row in rows {
+        found.entry(column(row, 0)?).or_default().push((column(row, 1)?, RunId(column(row, 2)?)));
+    }
+    for runs in found.values_mut() {
+        runs.sort_unstable();
+    }
+    Ok(found)
+}

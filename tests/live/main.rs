@@ -1,0 +1,14 @@
+//! Real stores, real peers on loopback, the real executable. Nothing here is simulated.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test may end where it stands"
+)]
+#![expect(clippy::disallowed_methods, reason = "real processes read real clocks and their environment")]
+
+mod store_contract;
+mod store_crash;
+mod store_equal;
+mod store_facts;
+mod store_sample;
