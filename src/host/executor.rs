@@ -1,0 +1,331 @@
+//! Drives one run: step, append, perform, append, step. What a failure leads to is decided here and nowhere else.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{
+    attempt::Attempt,
+    clock::{later, until},
+    fired::fired,
+    journal::Journal,
+    news::{Subject, What},
+    past::Past,
+    perform::{self, Asked},
+    service::Service,
+    trouble::Trouble,
+};
+use crate::store::{Claimed, Fence, Release, Run, State, StoreError};
+use jiff::Timestamp;
+use lf_lang::{
+    plan::{
+        Plan,
+        ir::{Listen, PlaceId},
+    },
+    run::{self, Effect, Entry, Failure, Finish, Input, Request, RunState, Settlement, entry::Intent, io::FailureKind},
+};
+
+/// The longest wait before each further attempt; the last serves for all that follow. The wait is at least half of it.
+const BACKOFF: [Duration; 4] =
+    [Duration::from_secs(4), Duration::from_secs(20), Duration::from_secs(100), Duration::from_secs(300)];
+/// How often a run looks whether its connection is still held.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Whether a run came back because its connection is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) held_back: bool,
+}
+
+/// Drives a claimed run until its claim ends.
+pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
+    let Claimed { run, fence, entries } = claimed;
+    let Some(listen) = service.listen(&run.listen) else { return Ended { held_back: false } };
+    let subject = Subject { id: run.id, key: run.key.clone(), function: listen.function.clone() };
+    let past = Past::of(&entries);
+    let mut journal = Journal::new(service, run.id, fence, &entries);
+    let older = match older_plan(service, &run).await {
+        Ok(older) => older,
+        Err(error) => {
+            let reason = format!("the program that the run began with cannot be read: {error}");
+            let release = Release::End { state: State::Unsure, reason: Some(reason), entries: Vec::new() };
+            return finish(service, &run, &subject, fence, release).await;
+        }
+    };
+    let plan = older.as_ref().unwrap_or(&service.plan);
+    let attempt = Attempt::new(service, plan, listen, &run, subject);
+    let went = tokio::select! {
+        biased;
+        went = work(&attempt, &mut journal, &past) => went,
+        () = service.abandon.cancelled() => Err(Trouble::Stopping),
+    };
+    let release = match went {
+        Ok(end) => ended(&attempt, &mut journal, end),
+        Err(Trouble::Store(error)) => {
+            // Taken over, or the store is gone: this claim's word does not count any more.
+            tracing::info!("run {} is left to others: {error}", run.id);
+            attempt.tell(What::TakenOver);
+            return Ended { held_back: false };
+        }
+        Err(trouble) => troubled(&attempt, &mut journal, trouble),
+    };
+    let subject = attempt.subject.clone();
+    finish(service, &run, &subject, fence, release).await
+}
+
+/// The plan that the run began with, if it is not the present one.
+async fn older_plan(service: &Service, run: &Run) -> Result<Option<std::sync::Arc<Plan>>, StoreError> {
+    let Some(id) = run.plan.as_ref().filter(|id| **id != service.plan_id) else { return Ok(None) };
+    let plan = service.patiently(|| service.store.plan(id)).await?;
+    match plan {
+        Some(plan) => Ok(Some(std::sync::Arc::new(plan))),
+        None => Err(StoreError::Missing(format!("there is no program {}", id.0))),
+    }
+}
+
+async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> Result<Finish, Trouble> {
+    let (service, run) = (attempt.service, attempt.run);
+    let mut answers = past.answers.clone();
+    if let Some(intent) = &past.done {
+        let link = attempt.link(intent.connection, intent.place).await?;
+        let settlement = perform::settled_unanswered(&link, intent);
+        journal.note(Entry::Settled {
+            address: intent.address.clone(),
+            place: intent.place,
+            settlement: settlement.clone(),
+            at: service.clock.now(),
+        });
+        answers.insert(intent.address.clone(), settlement);
+    }
+    if let Some(open) = &past.open {
+        decide(attempt, open).await?;
+    }
+    attempt.tell(What::Began { attempt: run.attempts + 1 });
+    let fired = match &past.started {
+        Some((plan, fired)) if run.plan.as_ref() == Some(plan) => fired.clone(),
+        Some(_) | None => {
+            let fired = fired(&service.plan, attempt.listen, run);
+            journal.note(Entry::Started { plan: service.plan_id.clone(), fired: fired.clone() });
+            fired
+        }
+    };
+    let mut open = past.open.as_ref();
+    let mut state = RunState::new();
+    let mut input = Input::Fired(fired);
+    loop {
+        // One effect at a time: the machine waits for its settlement before it asks for the next.
+        let Some(effect) = run::step(attempt.plan, &mut state, input).into_iter().next() else {
+            return Err(defect("the run machine asked for nothing and did not end", None));
+        };
+        let asked = match effect {
+            Effect::Finish(finish) => {
+                return match open {
+                    Some(open) => Err(astray(open, "the end of the run")),
+                    None => fits(&answers, "the end of the run").map(|()| finish),
+                };
+            }
+            Effect::Call { address, place, connection, request } => Asked { address, place, connection, request },
+        };
+        let settlement = match answers.remove(&asked.address) {
+            Some(settlement) => settlement,
+            None => {
+                fits(&answers, &format!("`{}`", asked.address.0))?;
+                perform(attempt, journal, &asked, open.take()).await?
+            }
+        };
+        input = Input::Settled { address: asked.address, settlement };
+    }
+}
+
+/// Performs a call that the journal does not answer.
+async fn perform(
+    attempt: &Attempt<'_>,
+    journal: &mut Journal<'_>,
+    asked: &Asked,
+    open: Option<&Intent>,
+) -> Result<Settlement, Trouble> {
+    let service = attempt.service;
+    if service.stopping.is_cancelled() {
+        return Err(Trouble::Stopping);
+    }
+    if journal.is_over() {
+        let message =
+            format!("the run's journal is larger than {} bytes, the limit for one run", service.limits.journal);
+        return Err(super::attempt::limit(asked.place, message));
+    }
+    // INVARIANT: the first call that the journal does not answer is the write in flight, if there is one.
+    if let Some(open) = open
+        && (open.address != asked.address || open.request != asked.request)
+    {
+        return Err(astray(open, &format!("`{}`", asked.address.0)));
+    }
+    let went = match &asked.request {
+        Request::Read { ty, origin, pins } => perform::read(attempt, journal, asked, (ty, origin, pins)).await,
+        Request::Write(_) | Request::Delete { .. } => perform::write(attempt, journal, asked, open).await,
+    };
+    match went {
+        Ok(settlement) => Ok(settlement),
+        Err(Trouble::Refused(failure)) => {
+            attempt.tell(What::Refused {
+                spot: attempt.spot(asked.place),
+                connection: attempt.plan.connection(asked.connection).map(|at| at.name.clone()).unwrap_or_default(),
+                why: failure.message.clone(),
+            });
+            let settlement = Settlement::Refused(failure);
+            journal.note(perform::settled(attempt, asked, settlement.clone()));
+            Ok(settlement)
+        }
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// Whether a write of unknown outcome may be gone on with (R4): never before its deadline is past.
+async fn decide(attempt: &Attempt<'_>, open: &Intent) -> Result<(), Trouble> {
+    let link = attempt.link(open.connection, open.place).await?;
+    if !perform::may_repeat(&link, open) {
+        let message =
+            "the runner ended after this was sent and before an answer came; whether it was done is not known";
+        let failure = Failure { kind: FailureKind::Unknown, message: message.to_owned(), place: Some(open.place) };
+        return Err(Trouble::Unknown { failure, again: false, until: open.until });
+    }
+    let wait = until(attempt.service.clock.now(), open.until);
+    if wait.is_zero() {
+        return Ok(());
+    }
+    let why = "a write of an earlier attempt may still be under way".to_owned();
+    Err(Trouble::Held { connection: link.name, until: open.until, why })
+}
+
+/// How a finished run is released.
+fn ended(attempt: &Attempt<'_>, journal: &mut Journal<'_>, finish: Finish) -> Release {
+    let (state, reason) = match &finish {
+        Finish::Done(_) => (State::Done, None),
+        Finish::Failed(failure) => match failure.kind {
+            FailureKind::Program | FailureKind::Call(_) => (State::Dead, Some(told(attempt, failure))),
+            FailureKind::Unknown | FailureKind::Journal => (State::Unsure, Some(told(attempt, failure))),
+        },
+    };
+    let mut entries = journal.take();
+    entries.push(Entry::Finished { finish, at: attempt.service.clock.now() });
+    Release::End { state, reason, entries }
+}
+
+/// How a run that could not go on is released.
+fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) -> Release {
+    let now = attempt.service.clock.now();
+    match trouble {
+        Trouble::Later { failure, wait } => retry(attempt, journal, &failure, wait, None),
+        Trouble::Unknown { failure, again: true, until } => retry(attempt, journal, &failure, None, Some(until)),
+        // No entry ends the attempt: the write in flight stays what the run is about.
+        Trouble::Unknown { failure, again: false, until: _ } => {
+            let reason = Some(told(attempt, &failure));
+            Release::End { state: State::Unsure, reason, entries: journal.take() }
+        }
+        Trouble::Held { connection, until, why } => {
+            let reason = format!("waits for `{connection}`: {why}");
+            Release::Back { at: Some(until.min(later(now, LOOK))), reason: Some(reason), entries: journal.take() }
+        }
+        Trouble::Stopping => Release::Back { at: None, reason: None, entries: journal.take() },
+        Trouble::Refused(failure) | Trouble::Failed(failure) => ended(attempt, journal, Finish::Failed(failure)),
+        Trouble::Store(error) => Release::Back { at: None, reason: Some(error.to_string()), entries: journal.take() },
+    }
+}
+
+/// Another attempt, or the end if there is none left. `in_flight`: until when a write of unknown outcome may be under
+/// way; such a run never becomes a dead letter.
+fn retry(
+    attempt: &Attempt<'_>,
+    journal: &mut Journal<'_>,
+    failure: &Failure,
+    wait: Option<Duration>,
+    in_flight: Option<Timestamp>,
+) -> Release {
+    let (service, run, most) = (attempt.service, attempt.run, attempt.listen.retry.max(1));
+    let (now, number) = (service.clock.now(), run.attempts.saturating_add(1));
+    let why = told(attempt, failure);
+    let mut entries = journal.take();
+    if number >= most {
+        let state = if in_flight.is_some() { State::Unsure } else { State::Dead };
+        if state == State::Dead {
+            entries.push(Entry::Finished { finish: Finish::Failed(failure.clone()), at: now });
+        }
+        let reason = if most == 1 { why } else { format!("{why} (attempt {number} of {most})") };
+        return Release::End { state, reason: Some(reason), entries };
+    }
+    let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+    let ceiling = BACKOFF.get(index).or(BACKOFF.last()).copied().unwrap_or_default();
+    let delay =
+        (ceiling / 2 + (ceiling / 2).mul_f64(service.random.unit().clamp(0.0, 1.0))).max(wait.unwrap_or_default());
+    let at = later(now, delay).max(in_flight.unwrap_or(Timestamp::MIN));
+    entries.push(Entry::Attempt { number, why: why.clone(), at: now });
+    Release::Retry { at, reason: why, entries }
+}
+
+/// A failure for people: where, what.
+fn told(attempt: &Attempt<'_>, failure: &Failure) -> String {
+    let place = failure.place.and_then(|place| attempt.plan.place(place));
+    match place {
+        Some(at) if at.says.is_empty() => format!("{}:{}: {}", at.file, at.line, failure.message),
+        Some(at) => format!("{}:{}: `{}`: {}", at.file, at.line, at.says, failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+/// Once the journal does not answer a call, everything in it must have been asked for.
+fn fits(answers: &BTreeMap<run::Address, Settlement>, found: &str) -> Result<(), Trouble> {
+    let Some((address, _)) = answers.first_key_value() else { return Ok(()) };
+    Err(defect(&format!("the journal has an answer for `{}`, and the text leads to {found}", address.0), None))
+}
+
+/// The replay does not lead to the write in flight.
+fn astray(open: &Intent, found: &str) -> Trouble {
+    let message = format!(
+        "the journal has a write in flight at `{}`, and the same journal leads to {found}; this is a defect of listen-fire",
+        open.address.0
+    );
+    defect(&message, Some(open.place))
+}
+
+fn defect(message: &str, place: Option<PlaceId>) -> Trouble {
+    Trouble::Failed(Failure { kind: FailureKind::Journal, message: message.to_owned(), place })
+}
+
+/// Ends the claim, and tells how.
+async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, release: Release) -> Ended {
+    let held_back = matches!(&release, Release::Back { at: Some(_), .. });
+    let released =
+        service.patiently(|| service.store.release(run.id, fence, release.clone(), service.clock.now())).await;
+    service.settled.notify_waiters();
+    if let Err(error) = released {
+        tracing::info!("run {} is left to others: {error}", run.id);
+        service.tell(&run.listen, Some(subject), What::TakenOver);
+        return Ended { held_back: false };
+    }
+    let what = match release {
+        Release::End { state, reason, entries: _ } => {
+            count(service, run, state, reason.as_deref());
+            What::Ended { state, reason }
+        }
+        Release::Retry { at, reason, entries: _ } => {
+            service.tally().retried += 1;
+            let of = service.listen(&run.listen).map_or(1, |listen: &Listen| listen.retry);
+            What::Retry { attempt: run.attempts + 1, of, next: at, why: reason }
+        }
+        Release::Back { at: _, reason, entries: _ } => {
+            What::Back { why: reason.unwrap_or_else(|| "the runner stops".to_owned()) }
+        }
+    };
+    service.tell(&run.listen, Some(subject), what);
+    Ended { held_back }
+}
+
+fn count(service: &Service, run: &Run, state: State, reason: Option<&str>) {
+    let mut tally = service.tally();
+    match state {
+        State::Done => tally.done += 1,
+        State::Dead => tally.dead += 1,
+        State::Unsure => tally.unsure += 1,
+        State::Ready | State::Running | State::Retry | State::Held | State::Skipped | State::Cancelled => {}
+    }
+    if let Some(reason) = reason {
+        tally.problem(format!("run {} of `{}` for `{}`: {reason}", run.id, run.listen, run.key));
+    }
+}

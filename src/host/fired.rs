@@ -1,0 +1,55 @@
+//! What a function is fired with: the changed record, and the change if it takes it. Pure.
+
+use std::sync::Arc;
+
+use lf_lang::{
+    plan::{Plan, ir::Listen},
+    run::Fired,
+};
+use lf_module::{Key, Position, Record, Value, call::ChangeKind};
+
+use super::compare::differing;
+use crate::store::Run;
+
+/// The start of a run.
+pub(super) fn fired(plan: &Plan, listen: &Listen, run: &Run) -> Fired {
+    let mut args = vec![record(plan, listen, run.kind, &run.key, &run.record)];
+    if listen.with_change {
+        args.push(change(run));
+    }
+    Fired { function: listen.fire, args, now: run.taken_in }
+}
+
+/// The record that changed. One that is gone can be neither walked nor written, so it is its fields alone.
+pub(super) fn record(plan: &Plan, listen: &Listen, kind: ChangeKind, key: &Key, fields: &Record) -> Value {
+    match kind {
+        ChangeKind::Deleted => Value::record(fields.clone()),
+        ChangeKind::Created | ChangeKind::Updated => Value::Position(Arc::new(Position {
+            connection: plan.connection(listen.connection).map(|at| at.key.as_str().into()).unwrap_or_default(),
+            ty: listen.ty.clone(),
+            key: Some(key.clone()),
+            fields: fields.clone(),
+        })),
+    }
+}
+
+/// `<change>`: `kind`, `fields`, `before`, `at`, `by`.
+fn change(run: &Run) -> Value {
+    let kind = match run.kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Updated => "updated",
+        ChangeKind::Deleted => "deleted",
+    };
+    // Only of an update can the source tell which fields differ.
+    let fields = match (&run.before, run.kind) {
+        (Some(before), ChangeKind::Updated) => differing(before, &run.record),
+        (_, ChangeKind::Created | ChangeKind::Updated | ChangeKind::Deleted) => Vec::new(),
+    };
+    Value::record(Record::from_iter([
+        ("kind", Value::text(kind)),
+        ("fields", Value::list(fields.into_iter().map(Value::Text).collect())),
+        ("before", run.before.clone().map_or(Value::Absent, Value::record)),
+        ("at", Value::DateTime(run.at)),
+        ("by", run.by.clone().map_or(Value::Absent, Value::Text)),
+    ]))
+}

@@ -1,0 +1,100 @@
+//! One run's journal, written in as few commits as its promises allow.
+//!
+//! Reads wait in memory for the next intent or the run's end: losing them costs asking again. A settled write is
+//! made durable before anything else is waited for (R3).
+
+use lf_lang::run::{Entry, Settlement};
+use lf_module::call::Origin;
+
+use super::{service::Service, size};
+use crate::store::{Expectation, Fence, RunId, StoreError};
+
+pub(super) struct Journal<'a> {
+    service: &'a Service,
+    run: RunId,
+    fence: Fence,
+    waiting: Vec<Entry>,
+    /// Whether a settled write waits.
+    urgent: bool,
+    bytes: usize,
+}
+
+impl<'a> Journal<'a> {
+    /// Over what is already kept.
+    pub(super) fn new(service: &'a Service, run: RunId, fence: Fence, kept: &[Entry]) -> Self {
+        let bytes = kept.iter().map(weight).fold(0, usize::saturating_add);
+        Self { service, run, fence, waiting: Vec::new(), urgent: false, bytes }
+    }
+
+    /// Adds an entry, durable with the next flush.
+    pub(super) fn note(&mut self, entry: Entry) {
+        self.bytes = self.bytes.saturating_add(weight(&entry));
+        self.urgent |= matches!(
+            &entry,
+            Entry::Settled { settlement: Settlement::Written { .. } | Settlement::Deleted, .. } | Entry::Decided { .. }
+        );
+        self.waiting.push(entry);
+    }
+
+    /// Whether the journal is larger than a run's may be.
+    pub(super) fn is_over(&self) -> bool {
+        self.bytes > self.service.limits.journal
+    }
+
+    /// Makes durable what must not be lost while the run waits for something else.
+    pub(super) async fn settle(&mut self) -> Result<(), StoreError> {
+        if self.urgent { self.flush(Vec::new()).await } else { Ok(()) }
+    }
+
+    /// Makes all of it durable, with what the next write is expected to show.
+    pub(super) async fn flush(&mut self, expect: Vec<Expectation>) -> Result<(), StoreError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let entries = self.take();
+        let (store, run, fence) = (&self.service.store, self.run, self.fence);
+        self.service.patiently(|| store.append(run, fence, entries.clone(), expect.clone())).await?;
+        self.service.settled.notify_waiters();
+        Ok(())
+    }
+
+    /// What waits, to be made durable by the release of the run.
+    pub(super) fn take(&mut self) -> Vec<Entry> {
+        self.urgent = false;
+        std::mem::take(&mut self.waiting)
+    }
+}
+
+/// About how many bytes an entry takes.
+fn weight(entry: &Entry) -> usize {
+    const FRAME: usize = 128;
+    let content = match entry {
+        Entry::Started { plan: _, fired } => fired.args.iter().map(size::of).fold(0, usize::saturating_add),
+        Entry::Intent(intent) => of_request(&intent.request).saturating_mul(2),
+        Entry::Settled { settlement, .. } => match settlement {
+            Settlement::Records(records) => records.iter().map(size::of).fold(0, usize::saturating_add),
+            Settlement::Written { handle, .. } => size::of(handle),
+            Settlement::Deleted => 0,
+            Settlement::Refused(failure) => failure.message.len(),
+        },
+        Entry::Decided { why, .. } | Entry::Attempt { why, .. } => why.len(),
+        Entry::Finished { .. } => 0,
+    };
+    content.saturating_add(FRAME)
+}
+
+fn of_request(request: &lf_lang::run::Request) -> usize {
+    match request {
+        lf_lang::run::Request::Read { ty: _, origin, pins } => {
+            let origin = match origin {
+                Origin::Root => 0,
+                Origin::Record { key, .. } => key.0.len(),
+            };
+            size::of_record(pins).saturating_add(origin)
+        }
+        lf_lang::run::Request::Write(write) => {
+            write.entries.iter().map(|entry| size::of(&entry.value)).fold(0, usize::saturating_add)
+        }
+        lf_lang::run::Request::Delete { ty: _, key } => key.0.len(),
+    }
+}

@@ -1,0 +1,569 @@
+//! One task per listen: asks its source, compares, judges causes, and stores each batch whole before the next is asked
+//! for. A source that fails or falls silent is asked again later and never stops the others.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
+
+use lf_lang::{check::catalog::ConnectionKey, plan::ir::Listen};
+use lf_module::{
+    Batch, CallError, Event, Kind, Record, Source,
+    call::{Listen as Request, Start},
+    schema::How,
+};
+use smol_str::SmolStr;
+
+use super::{
+    clock::within,
+    compare::{self, Delta, Sight},
+    echo::{self, Expected, Standing, Verdict},
+    fired, news,
+    news::What,
+    service::Service,
+};
+use crate::store::{NewRun, Position, RunId, Seen, State, StoreError, TakeIn};
+
+/// How many keys of a listing are looked up, or found gone, at once.
+const PAGE: usize = 500;
+/// How long to wait before a write in flight is looked at again, if nothing is heard.
+const LOOK: Duration = Duration::from_millis(200);
+/// After how many failures in a row a source is unhealthy.
+const UNHEALTHY: u32 = 3;
+/// An expectation that never came is given up when it is older than this and so many looks have passed it by.
+const GIVEN_UP: (Duration, u32) = (Duration::from_mins(10), 3);
+/// The window of the burst guard.
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Listens until the runner stops; with `once`, until the source was looked at once.
+pub(super) async fn listen(service: Arc<Service>, index: usize) {
+    let Some(listen) = service.plan.listens.get(index).cloned() else { return };
+    let Some(connection) = service.plan.connection(listen.connection).map(|at| at.key.clone()) else { return };
+    let position = match service.patiently(|| service.store.position(&listen.name)).await {
+        Ok(position) => position.unwrap_or_default(),
+        Err(error) => return service.fatal(&error),
+    };
+    let mut listener = Listener {
+        service: &service,
+        listen: &listen,
+        connection,
+        position,
+        silence: None,
+        writable: None,
+        failures: 0,
+        unhealthy: false,
+        known: 0,
+        passed_by: BTreeMap::new(),
+        ended: BTreeMap::new(),
+        bursts: BTreeMap::new(),
+    };
+    listener.describe().await;
+    match listener.run().await {
+        Ok(()) => {}
+        // Another store error than "away": nothing can be promised any more.
+        Err(Stop::Store(error)) => service.fatal(&error),
+        Err(Stop::Stopping) => {}
+    }
+}
+
+struct Listener<'a> {
+    service: &'a Service,
+    listen: &'a Listen,
+    connection: ConnectionKey,
+    position: Position,
+    /// How long the source may say nothing; `None` where silence says nothing (a stream).
+    silence: Option<Duration>,
+    /// The fields that a write can set; `None` if the type was never described.
+    writable: Option<Vec<SmolStr>>,
+    failures: u32,
+    unhealthy: bool,
+    /// Records that the baseline remembered.
+    known: u64,
+    /// How many looks passed each expectation by.
+    passed_by: BTreeMap<i64, u32>,
+    /// How the writes ended that are still expected to show.
+    ended: BTreeMap<i64, Standing>,
+    /// When each record's current minute began, and how often it fired in it.
+    bursts: BTreeMap<lf_module::Key, (Duration, u32)>,
+}
+
+/// Why a listener ends.
+enum Stop {
+    Stopping,
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Listener<'_> {
+    async fn describe(&mut self) {
+        let shape = self.service.shape(self.connection.as_str(), &self.listen.ty).await;
+        let how =
+            shape.as_ref().and_then(|shape| shape.listenable.as_ref()).map_or(How::Poll, |listening| listening.how);
+        self.silence = match how {
+            How::Poll => Some(self.listen.every * 3 + self.service.limits.silence),
+            How::Push | How::Webhook | How::Clock => None,
+        };
+        self.writable = shape
+            .map(|shape| shape.fields.iter().filter(|field| field.writable).map(|field| field.name.clone()).collect());
+    }
+
+    async fn run(&mut self) -> Result<(), Stop> {
+        loop {
+            self.room().await?;
+            let Some(mut source) = self.open().await? else {
+                if self.gives_up() {
+                    return Ok(());
+                }
+                continue;
+            };
+            loop {
+                self.room().await?;
+                match self.next(source.as_mut()).await? {
+                    Ok(batch) => {
+                        let over = batch.events.is_empty()
+                            || batch.events.iter().any(|event| matches!(event, Event::ListingEnded { .. }));
+                        self.take(batch).await?;
+                        self.worked();
+                        if over && self.service.options.once {
+                            return Ok(());
+                        }
+                    }
+                    Err(error) => {
+                        let anew = self.failed(error).await?;
+                        if self.gives_up() {
+                            return Ok(());
+                        }
+                        if anew {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until no more runs of this listen wait than may (R6), and until its connection is not held.
+    async fn room(&self) -> Result<(), Stop> {
+        loop {
+            let service = self.service;
+            let settled = service.settled.notified();
+            let open = service.patiently(|| service.store.open(&self.listen.name)).await?;
+            let held = service.holds.held(self.connection.as_str()).await.is_some();
+            if open < service.limits.waiting && !held {
+                return if service.stopping.is_cancelled() { Err(Stop::Stopping) } else { Ok(()) };
+            }
+            if held && service.options.once {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = service.stopping.cancelled() => return Err(Stop::Stopping),
+                () = settled => {}
+                () = service.clock.sleep(Duration::from_secs(1)) => {}
+            }
+        }
+    }
+
+    /// A source at the stored position; `None` if it could not be opened (said and waited for).
+    async fn open(&mut self) -> Result<Option<Box<dyn Source>>, Stop> {
+        self.service.mend(&self.connection).await;
+        let request = Request {
+            ty: self.listen.ty.clone(),
+            pins: self.listen.pins.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Record>(),
+            every: self.listen.every,
+            from: self.position.cursor.clone(),
+        };
+        let opened = match self.service.connection(&self.connection) {
+            Some(connection) => connection.listen(request),
+            None => Err(CallError::new(Kind::Limit, format!("`{}` is not connected", self.connection))),
+        };
+        match opened {
+            Ok(source) => Ok(Some(source)),
+            Err(error) => {
+                let _anew = self.failed(error).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn next(&self, source: &mut dyn Source) -> Result<Result<Batch, CallError>, Stop> {
+        let clock = self.service.clock.as_ref();
+        let asked = async {
+            match self.silence {
+                None => source.next().await,
+                Some(silence) => within(clock, silence, source.next()).await.unwrap_or_else(|| {
+                    let silence = super::clock::spoken(silence);
+                    // Whatever it waits for, a source opened anew does not.
+                    Err(CallError::new(Kind::Drift, format!("the source said nothing for {silence}")))
+                }),
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.service.stopping.cancelled() => Err(Stop::Stopping),
+            answer = asked => Ok(answer),
+        }
+    }
+
+    /// Waits after a failure, longer each time. Answers whether the source is to be opened anew.
+    async fn failed(&mut self, error: CallError) -> Result<bool, Stop> {
+        let service = self.service;
+        self.failures = self.failures.saturating_add(1);
+        tracing::warn!("{}: {}", self.listen.name, error.message);
+        if !self.unhealthy && (self.failures >= UNHEALTHY || error.kind == Kind::Drift) {
+            self.unhealthy = true;
+            service.tell(
+                &self.listen.name,
+                None,
+                What::Unhealthy { failures: self.failures, why: error.message.clone() },
+            );
+        }
+        let anew = match error.kind {
+            Kind::Credential => {
+                let _until = service.lock_out(&self.connection.as_str().into(), &error.message).await;
+                true
+            }
+            Kind::Drift | Kind::Limit => true,
+            Kind::Refused | Kind::Passing => false,
+        };
+        if self.gives_up() {
+            service.tally().problem(format!("`{}` could not be looked at: {}", self.listen.name, error.message));
+            return Ok(anew);
+        }
+        let longest = self.listen.every.max(Duration::from_mins(1));
+        let ceiling = Duration::from_secs(1).saturating_mul(1 << (self.failures - 1).min(8)).min(longest);
+        let delay = ceiling / 2 + (ceiling / 2).mul_f64(service.random.unit().clamp(0.0, 1.0));
+        let delay = delay.max(error.retry_after.unwrap_or_default());
+        tokio::select! {
+            biased;
+            () = service.stopping.cancelled() => Err(Stop::Stopping),
+            () = service.clock.sleep(delay) => Ok(anew),
+        }
+    }
+
+    /// With `once` a source gets three tries.
+    fn gives_up(&self) -> bool {
+        self.service.options.once && self.failures >= UNHEALTHY
+    }
+
+    fn worked(&mut self) {
+        if self.unhealthy {
+            self.service.tell(&self.listen.name, None, What::Healthy);
+        }
+        (self.failures, self.unhealthy) = (0, false);
+        self.service.works(self.connection.as_str());
+    }
+
+    /// Stores a batch: each part up to the end of a listing by itself, the position with the last.
+    async fn take(&mut self, batch: Batch) -> Result<(), Stop> {
+        let mut part = Vec::new();
+        for event in batch.events {
+            match event {
+                Event::ListingEnded { complete } => {
+                    let part = std::mem::take(&mut part);
+                    self.part(part, None).await?;
+                    self.listing_ended(complete, batch.cursor.clone()).await?;
+                }
+                Event::Listed(_) | Event::Changed(_) => part.push(event),
+            }
+        }
+        let moved = batch.cursor.is_some() && batch.cursor != self.position.cursor;
+        let position = moved.then(|| Position { cursor: batch.cursor, ..self.position.clone() });
+        self.part(part, position).await
+    }
+
+    /// Everything that was seen is stored; what a whole listing did not show is gone.
+    async fn listing_ended(&mut self, complete: bool, cursor: Option<lf_module::Cursor>) -> Result<(), Stop> {
+        let service = self.service;
+        while complete && self.position.baseline_done {
+            let (name, round, page) = (&self.listen.name, self.position.round, u32::try_from(PAGE).unwrap_or(u32::MAX));
+            let unseen = service.patiently(|| service.store.unseen(name, round, page)).await?;
+            if unseen.is_empty() {
+                break;
+            }
+            let mark = self.mark();
+            let forget = unseen.iter().map(|seen| seen.key.clone()).collect();
+            let gone: Vec<Delta> = unseen.into_iter().map(|seen| compare::gone(seen, &mark)).collect();
+            self.store(TakeIn { forget, ..TakeIn::default() }, gone).await?;
+        }
+        let before = self.position.clone();
+        let mut after = Position { baseline_done: true, ..before.clone() };
+        if cursor.is_some() {
+            after.cursor = cursor;
+        }
+        // A round that marks nothing needs no number: a source that had nothing to say costs no commit.
+        if complete || !before.baseline_done {
+            after.round += 1;
+        }
+        if after == before {
+            return Ok(());
+        }
+        self.store(TakeIn { position: Some(after), ..TakeIn::default() }, Vec::new()).await?;
+        if !before.baseline_done {
+            service.tell(&self.listen.name, None, What::Baseline { records: self.known });
+        }
+        Ok(())
+    }
+
+    /// Compares and stores events between two ends of listings.
+    async fn part(&mut self, events: Vec<Event>, position: Option<Position>) -> Result<(), Stop> {
+        let mut events = events.into_iter().peekable();
+        while events.peek().is_some() {
+            let page: Vec<Event> = events.by_ref().take(PAGE).collect();
+            let position = if events.peek().is_none() { position.clone() } else { None };
+            let (batch, deltas) = self.compare(page).await?;
+            self.store(TakeIn { position, ..batch }, deltas).await?;
+        }
+        match position {
+            // Nothing but a new position came.
+            Some(position) if position != self.position => {
+                self.store(TakeIn { position: Some(position), ..TakeIn::default() }, Vec::new()).await
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    async fn compare(&mut self, events: Vec<Event>) -> Result<(TakeIn, Vec<Delta>), Stop> {
+        let service = self.service;
+        let keys: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Changed(changed) => Some(changed.key.clone()),
+                Event::Listed(landed) => landed.key.clone(),
+                Event::ListingEnded { .. } => None,
+            })
+            .collect();
+        let mut seen = service.patiently(|| service.store.seen(&self.listen.name, &keys)).await?;
+        let fires = self.position.baseline_done || self.listen.start == Start::All;
+        let mark = self.mark();
+        let (mut batch, mut deltas) = (TakeIn::default(), Vec::new());
+        for event in events {
+            let sight = match event {
+                Event::Changed(changed) => compare::changed(changed, &seen),
+                Event::Listed(landed) => compare::listed(landed, &seen, fires, &mark),
+                Event::ListingEnded { .. } => continue,
+            };
+            match sight {
+                Sight::Same(key) => batch.touched.push(key),
+                Sight::Known(known) => {
+                    self.known += 1;
+                    remember(&mut batch, &mut seen, known);
+                }
+                Sight::Change(delta) => {
+                    match delta.seen() {
+                        Some(known) => remember(&mut batch, &mut seen, known),
+                        None => {
+                            seen.remove(&delta.key);
+                            batch.seen.retain(|known| known.key != delta.key);
+                            batch.forget.push(delta.key.clone());
+                        }
+                    }
+                    deltas.push(*delta);
+                }
+            }
+        }
+        Ok((batch, deltas))
+    }
+
+    /// Stores what was seen with the runs that it starts, in one transaction (R1).
+    async fn store(&mut self, mut batch: TakeIn, deltas: Vec<Delta>) -> Result<(), Stop> {
+        let service = self.service;
+        let mut expected = if deltas.is_empty() { Vec::new() } else { self.expected().await? };
+        for delta in deltas {
+            let verdict = self.judge(&delta, &mut expected, &batch.fulfilled).await?;
+            if let Verdict::Caused(cause) = &verdict {
+                expected.retain(|expected| !cause.fulfils.contains(&expected.id));
+                batch.fulfilled.extend(&cause.fulfils);
+            }
+            batch.runs.extend(self.fire(delta, &verdict));
+        }
+        batch.fulfilled.extend(self.given_up(&expected));
+        let empty = TakeIn::default();
+        if batch == empty {
+            return Ok(());
+        }
+        let name = &self.listen.name;
+        let ids = service.patiently(|| service.store.take_in(name, batch.clone(), service.clock.now())).await?;
+        if let Some(position) = batch.position {
+            self.position = position;
+        }
+        self.tell(&ids, &batch.runs);
+        if !ids.is_empty() {
+            service.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// What our own writes are expected to show here.
+    async fn expected(&mut self) -> Result<Vec<Expected>, Stop> {
+        let (service, listen) = (self.service, self.listen);
+        let expectations = service.patiently(|| service.store.expectations(&listen.name)).await?;
+        self.ended.retain(|id, _| expectations.iter().any(|(open, _)| open == id));
+        let mut expected = Vec::with_capacity(expectations.len());
+        for (id, expectation) in expectations {
+            let standing = match self.ended.get(&id) {
+                Some(standing) => standing.clone(),
+                None => {
+                    let shown = service.patiently(|| service.store.show(expectation.run)).await?;
+                    let entries = shown.as_ref().map(|(_, entries)| entries.as_slice()).unwrap_or_default();
+                    echo::standing(&expectation, entries, service.clock.now())
+                }
+            };
+            if matches!(standing, Standing::Settled(_) | Standing::Void) {
+                self.ended.insert(id, standing.clone());
+            }
+            expected.push(Expected { id, expectation, standing });
+        }
+        Ok(expected)
+    }
+
+    /// Judges a change, waiting for a write in flight that it may be.
+    async fn judge(&mut self, delta: &Delta, expected: &mut Vec<Expected>, fulfilled: &[i64]) -> Result<Verdict, Stop> {
+        loop {
+            let counts =
+                |name: &str| self.writable.as_ref().is_none_or(|writable| writable.iter().any(|field| field == name));
+            let settled = self.service.settled.notified();
+            let verdict = echo::judge(delta, expected, counts);
+            if verdict != Verdict::Wait {
+                return Ok(verdict);
+            }
+            tokio::select! {
+                biased;
+                () = self.service.stopping.cancelled() => return Err(Stop::Stopping),
+                () = settled => {}
+                () = self.service.clock.sleep(LOOK) => {}
+            }
+            *expected = self.expected().await?;
+            // What was fulfilled in this batch is stored with it; until then the store still has it.
+            expected.retain(|expected| !fulfilled.contains(&expected.id));
+        }
+    }
+
+    /// The run that a change starts; `None` if this listen does not fire for it.
+    fn fire(&mut self, delta: Delta, verdict: &Verdict) -> Option<NewRun> {
+        let (service, listen) = (self.service, self.listen);
+        if !listen.kinds.contains(&delta.kind) {
+            return None;
+        }
+        let now = service.clock.now();
+        let record = fired::record(&service.plan, listen, delta.kind, &delta.key, &delta.record);
+        let (mut state, mut reason) = (State::Ready, None);
+        match lf_lang::run::matches(&service.plan, listen, &record, now) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(failure) => {
+                state = State::Held;
+                reason = Some(format!("the WHERE of `{}` failed on it: {}", listen.name, failure.message));
+            }
+        }
+        let (mut depth, mut cause) = (0, None);
+        if let Verdict::Caused(caused) = verdict {
+            depth = caused.depth.saturating_add(1);
+            cause = Some(caused.run);
+            if caused.whole && caused.own && !listen.echo {
+                state = State::Skipped;
+                reason = Some(format!("echo: run {} of this listen wrote it", caused.run));
+            } else if depth >= service.limits.depth {
+                state = State::Held;
+                reason = Some(format!(
+                    "a chain of {depth} changes that cause each other, the last by run {}; end the loop between the \
+                     listens, then retry or cancel this run",
+                    caused.run
+                ));
+            }
+        }
+        if state == State::Ready
+            && let Some(times) = self.burst(&delta.key)
+        {
+            state = State::Held;
+            reason = Some(format!("`{}` fired {times} times within a minute for this record", listen.name));
+        }
+        Some(NewRun {
+            listen: listen.name.clone(),
+            key: delta.key,
+            delivery: delta.delivery,
+            kind: delta.kind,
+            record: delta.record,
+            before: delta.before,
+            at: delta.at.unwrap_or(now),
+            by: delta.by,
+            depth,
+            cause,
+            state,
+            reason,
+        })
+    }
+
+    /// Counts one more firing of a record; answers how many there were if they are too many for a minute.
+    fn burst(&mut self, key: &lf_module::Key) -> Option<u32> {
+        let now = self.service.clock.monotonic();
+        if self.bursts.len() >= 10_000 {
+            self.bursts.retain(|_, (began, _)| now.saturating_sub(*began) < MINUTE);
+        }
+        let (began, times) = self.bursts.entry(key.clone()).or_insert((now, 0));
+        if now.saturating_sub(*began) >= MINUTE {
+            (*began, *times) = (now, 0);
+        }
+        *times = times.saturating_add(1);
+        (*times > self.service.limits.burst).then_some(*times)
+    }
+
+    /// Expectations that several looks passed by and that are old.
+    fn given_up(&mut self, expected: &[Expected]) -> Vec<i64> {
+        let now = self.service.clock.now();
+        self.passed_by.retain(|id, _| expected.iter().any(|expected| expected.id == *id));
+        let mut over = Vec::new();
+        for expected in expected {
+            let looks = self.passed_by.entry(expected.id).or_default();
+            *looks = looks.saturating_add(1);
+            let age = super::clock::until(expected.expectation.at, now);
+            if expected.standing == Standing::Void || (*looks >= GIVEN_UP.1 && age >= GIVEN_UP.0) {
+                over.push(expected.id);
+            }
+        }
+        over
+    }
+
+    fn tell(&self, ids: &[RunId], runs: &[NewRun]) {
+        let service = self.service;
+        {
+            let mut tally = service.tally();
+            tally.taken_in += ids.len() as u64;
+            tally.skipped += runs.iter().filter(|run| run.state == State::Skipped).count() as u64;
+            tally.held += runs.iter().filter(|run| run.state == State::Held).count() as u64;
+        }
+        // A delivery that was known already is not new: then the ids say nothing about which run is which.
+        let ids = (ids.len() == runs.len()).then_some(ids);
+        for (index, run) in runs.iter().enumerate() {
+            let subject = ids.and_then(|ids| ids.get(index)).map(|id| news::Subject {
+                id: *id,
+                key: run.key.clone(),
+                function: self.listen.function.clone(),
+            });
+            let what = What::TakenIn {
+                kind: run.kind,
+                record: news::show(&run.record),
+                state: run.state,
+                reason: run.reason.clone(),
+            };
+            service.tell(&self.listen.name, subject.as_ref(), what);
+        }
+    }
+
+    /// Tells this look from every other.
+    fn mark(&self) -> String {
+        let mut mark = String::new();
+        // Writing to a string cannot fail.
+        let _written = write!(mark, "{:x}", self.service.clock.now().as_microsecond()).is_ok();
+        mark
+    }
+}
+
+fn remember(batch: &mut TakeIn, seen: &mut BTreeMap<lf_module::Key, Seen>, known: Seen) {
+    batch.seen.retain(|earlier| earlier.key != known.key);
+    batch.forget.retain(|gone| *gone != known.key);
+    seen.insert(known.key.clone(), known.clone());
+    batch.seen.push(known);
+}
