@@ -5,6 +5,7 @@
 
 mod credential;
 mod kind;
+mod references;
 mod request;
 mod scope;
 mod table;

@@ -11,8 +11,10 @@ use smol_str::SmolStr;
 
 use crate::pointer::Pointer;
 
-/// References followed on one path before it is taken for a circle.
-const MAX_REFERENCES: usize = 16;
+/// References followed, or alternatives entered, on one path before it is taken for a circle.
+const DEEPEST: usize = 16;
+/// Parts of one `allOf` tree that are looked at.
+const MOST_PARTS: usize = 256;
 
 /// A compiled schema.
 pub(crate) struct Schema {
@@ -44,11 +46,21 @@ pub(crate) enum Lead {
     Nowhere { token: String, known: Vec<String> },
 }
 
+/// What is wrong with a schema, and where in it.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    pub(crate) at: Pointer,
+    pub(crate) why: String,
+}
+
 impl Schema {
     /// Compiles the schema of a record.
-    pub(crate) fn compile(root: Json) -> Result<Self, String> {
-        let validator = jsonschema::options().build(&root).map_err(|error| error.to_string())?;
+    pub(crate) fn compile(root: Json) -> Result<Self, Faulty> {
         let properties = properties(&root);
+        let validator = jsonschema::options().build(&for_answers(&root, &properties)).map_err(|error| Faulty {
+            at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
+            why: error.to_string(),
+        })?;
         Ok(Self { root, validator, properties })
     }
 
@@ -81,7 +93,7 @@ impl Schema {
             };
             node = next;
         }
-        Lead::Described(field_type(node, &self.root).0)
+        Lead::Described(field_type(node, &self.root, 0).0)
     }
 }
 
@@ -93,15 +105,24 @@ impl fmt::Debug for Schema {
 
 fn properties(root: &Json) -> Vec<Property> {
     let mut found: Vec<Property> = Vec::new();
-    gather(root, root, 0, &mut found);
+    let mut parts = MOST_PARTS;
+    gather(root, root, &mut parts, &mut found);
     found
 }
 
-/// Properties of `node` and of what it refers to or is composed of with `allOf`; the first of a name counts.
-fn gather(node: &Json, root: &Json, depth: usize, found: &mut Vec<Property>) {
-    if depth > MAX_REFERENCES {
-        return;
+/// An answer does not hold what is only written, also where the schema requires it.
+fn for_answers(root: &Json, properties: &[Property]) -> Json {
+    let mut schema = root.clone();
+    if let Some(required) = schema.get_mut("required").and_then(Json::as_array_mut) {
+        required.retain(|name| !properties.iter().any(|property| property.write_only && *name == *property.name));
     }
+    schema
+}
+
+/// Properties of `node` and of what it refers to or is composed of with `allOf`; the first of a name counts.
+fn gather(node: &Json, root: &Json, parts: &mut usize, found: &mut Vec<Property>) {
+    let Some(left) = parts.checked_sub(1) else { return };
+    *parts = left;
     let node = resolve(node, root);
     let required: Vec<&str> =
         node.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
@@ -109,7 +130,7 @@ fn gather(node: &Json, root: &Json, depth: usize, found: &mut Vec<Property>) {
         if found.iter().any(|property| property.name == *name) {
             continue;
         }
-        let (ty, nullable) = field_type(schema, root);
+        let (ty, nullable) = field_type(schema, root, 0);
         let resolved = resolve(schema, root);
         let flag = |key: &str| [schema, resolved].iter().any(|node| node.get(key) == Some(&Json::Bool(true)));
         let doc = [schema, resolved].iter().find_map(|node| node.get("description")?.as_str()).map(str::to_owned);
@@ -124,7 +145,7 @@ fn gather(node: &Json, root: &Json, depth: usize, found: &mut Vec<Property>) {
         });
     }
     for part in node.get("allOf").and_then(Json::as_array).into_iter().flatten() {
-        gather(part, root, depth + 1, found);
+        gather(part, root, parts, found);
     }
     for property in found.iter_mut() {
         property.required |= required.contains(&property.name.as_str());
@@ -134,7 +155,7 @@ fn gather(node: &Json, root: &Json, depth: usize, found: &mut Vec<Property>) {
 /// Follows local references; whatever cannot be followed is left as it is.
 fn resolve<'s>(node: &'s Json, root: &'s Json) -> &'s Json {
     let mut node = node;
-    for _ in 0..MAX_REFERENCES {
+    for _ in 0..DEEPEST {
         let target = node.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix('#'));
         let Some(next) = target.and_then(|pointer| root.pointer(pointer)) else { return node };
         node = next;
@@ -143,14 +164,17 @@ fn resolve<'s>(node: &'s Json, root: &'s Json) -> &'s Json {
 }
 
 /// The field's type, and whether the schema admits `null`.
-fn field_type(node: &Json, root: &Json) -> (FieldType, bool) {
+fn field_type(node: &Json, root: &Json, depth: usize) -> (FieldType, bool) {
+    if depth > DEEPEST {
+        return (FieldType::Json, true);
+    }
     let node = resolve(node, root);
     for key in ["anyOf", "oneOf"] {
         let Some(parts) = node.get(key).and_then(Json::as_array) else { continue };
         let (nulls, rest): (Vec<&Json>, Vec<&Json>) = parts.iter().partition(|part| is_null(part));
         let nullable = !nulls.is_empty();
         if let [only] = rest.as_slice() {
-            let (ty, inner) = field_type(only, root);
+            let (ty, inner) = field_type(only, root, depth + 1);
             return (ty, nullable || inner);
         }
         let constants: Option<Vec<SmolStr>> =
@@ -161,7 +185,7 @@ fn field_type(node: &Json, root: &Json) -> (FieldType, bool) {
     if let Some([only]) = node.get("allOf").and_then(Json::as_array).map(Vec::as_slice)
         && node.get("type").is_none()
     {
-        return field_type(only, root);
+        return field_type(only, root, depth + 1);
     }
     if let Some(members) = node.get("enum").and_then(Json::as_array) {
         return one_of(members);
@@ -178,7 +202,7 @@ fn field_type(node: &Json, root: &Json) -> (FieldType, bool) {
         },
         Some("number" | "integer") => FieldType::Number,
         Some("boolean") => FieldType::Boolean,
-        Some("array") => match node.get("items").map(|items| field_type(items, root)) {
+        Some("array") => match node.get("items").map(|items| field_type(items, root, depth + 1)) {
             Some((FieldType::Json | FieldType::List(_), _) | (_, true)) | None => FieldType::Json,
             Some((item, false)) => FieldType::List(Box::new(item)),
         },
@@ -217,3 +241,6 @@ fn type_name(node: &Json) -> (Option<&str>, bool) {
         _ => (None, false),
     }
 }
+
+#[cfg(test)]
+mod tests;

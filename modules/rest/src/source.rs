@@ -236,6 +236,10 @@ fn later(top: Option<String>, value: Option<&Value>, grows: Grows) -> Result<Opt
 /// while the pages were read has a value of that time at least, by the system's own clock.
 fn earlier(top: &str, grows: Grows, took: i64, overlap: u64) -> String {
     let overlap = i64::try_from(overlap).unwrap_or(i64::MAX);
+    if overlap == 0 && took == 0 {
+        // As the system wrote it.
+        return top.to_owned();
+    }
     let less = match grows {
         Grows::Number => {
             let number = Number::parse(top).and_then(|number| number.as_decimal());

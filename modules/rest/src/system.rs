@@ -7,11 +7,11 @@ use http::{HeaderName, HeaderValue, header};
 use lf_module::{CallError, Credential, Kind, Ports, Secret, Target, Value, call::Settings};
 use lf_transport::{Client, Options, secret_header};
 use smol_str::SmolStr;
-use url::Url;
+use url::{Url, form_urlencoded::byte_serialize};
 
 use crate::{
     model::{Model, Sign, Type},
-    template::{Template, as_it_is},
+    template::{Template, as_it_is, percent},
 };
 
 /// Everything that a request needs.
@@ -132,13 +132,25 @@ fn fill(template: &Template, credential: &Credential) -> Result<String, CallErro
         .map_err(|_| limit(format!("the credential `{}` lacks a field that signs a request", credential.name)))
 }
 
-/// The secret fields. Short ones would blank out innocent text and are no secrets worth the name.
+/// The secret fields, in each form in which a request holds them. Short ones would blank out innocent text and
+/// are no secrets worth the name.
 fn secrets(model: &Model, credential: &Credential) -> Vec<Secret> {
-    let fields = model.credentials.iter().filter(|signed| signed.kind.name == credential.kind);
-    let secret = fields.flat_map(|signed| &signed.kind.fields).filter(|field| field.secret);
-    secret
-        .filter_map(|field| credential.get(&field.name))
-        .filter(|secret| secret.expose().len() >= 4)
-        .cloned()
-        .collect()
+    let Some(signed) = model.credentials.iter().find(|signed| signed.kind.name == credential.kind) else {
+        return Vec::new();
+    };
+    let secret = signed.kind.fields.iter().filter(|field| field.secret);
+    let plain: Vec<&str> = secret.filter_map(|field| credential.get(&field.name)).map(Secret::expose).collect();
+    let encoded = plain.iter().flat_map(|text| [percent(text), byte_serialize(text.as_bytes()).collect()]);
+    let pair = match &signed.sign {
+        Sign::Basic(user, password) => {
+            let pair = fill(user, credential).and_then(|user| Ok(format!("{user}:{}", fill(password, credential)?)));
+            pair.ok().map(|pair| STANDARD.encode(pair))
+        }
+        Sign::Bearer(_) | Sign::Header(..) | Sign::Query(..) => None,
+    };
+    let mut all: Vec<String> = plain.iter().map(|text| (*text).to_owned()).chain(encoded).chain(pair).collect();
+    // A longer form first, or its rest would stay.
+    all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    all.dedup();
+    all.into_iter().filter(|text| text.len() >= 4).map(Secret::new).collect()
 }

@@ -204,6 +204,31 @@ async fn a_credential_that_does_not_fit_makes_no_connection() {
     );
 }
 
+#[tokio::test]
+async fn a_secret_is_not_shown_in_any_form_in_which_it_was_sent() {
+    let world = World::new(0.5);
+    let server = Server::start(world.clone(), |request| {
+        let header = request.header("authorization").unwrap_or_default().to_owned();
+        Reply::status(400).body(format!("{header} {} a%2Fb%3D%26+c a/b=& c", request.path))
+    })
+    .unwrap();
+    for sign in ["{ basic = [\"me\", \"{token}\"] }", "{ query = \"key\", value = \"{token}\" }"] {
+        let file =
+            format!("base_url = \"{}\"\n[credential.c]\nsign = {sign}\nfields.token = {{}}\n{ITEM}", server.url(""));
+        let credential = Credential {
+            name: "acme".into(),
+            kind: "c".into(),
+            fields: [("token".into(), Secret::new("a/b=& c"))].into_iter().collect(),
+        };
+        let target =
+            Target { id: "x".into(), settings: Settings::new(), credential: Some(credential), ports: world.ports() };
+        let connection = module(&file).connect(target).unwrap();
+        let error = connection.read(&read("Item", None), &call(&world)).await.unwrap_err();
+        assert!(error.message.ends_with(" … …"), "{error}");
+        assert!(!error.message.contains("bWU6"), "{error}");
+    }
+}
+
 #[test]
 fn a_connection_can_be_shared() {
     fn shared<T: Send + Sync + ?Sized>() {}

@@ -1,12 +1,15 @@
 //! Writes: what is sent, how often, and what is known after a failure.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use lf_harness::{Reply, faults::Fault};
+use lf_harness::{Received, Reply, Server, World, faults::Fault, server::unused_port};
 use lf_module::{Acted, Call, Key, Kind, Record, Repeat, Value, Write};
 use serde_json::json;
 
-use crate::crm::{call, scripted};
+use crate::crm::{call, connect, scripted};
 
 const ITEM: &str = r#"
 [type.Item]
@@ -220,6 +223,26 @@ async fn with_an_idempotency_header_a_create_is_sent_again_under_the_same_key() 
     }
     let (_server, _world, connection) = scripted(&file, |_| Reply::status(500));
     assert_eq!(connection.repeat(&write), Repeat::ByKey);
+}
+
+#[tokio::test]
+async fn a_create_waits_for_a_system_that_is_not_up_yet() {
+    let file = format!("{}{ITEM}[type.Item.create]\npath = \"/items\"\n", crate::crm::HEAD);
+    let world = World::new(0.5);
+    let port = unused_port().unwrap();
+    let connection = connect(&file, &format!("http://127.0.0.1:{port}"), world.ports()).unwrap();
+    let up = Arc::new(Mutex::new(None));
+    let (server, clock, runtime) = (up.clone(), world.clone(), tokio::runtime::Handle::current());
+    world.during_sleeps(move |number| {
+        if number == 2 {
+            let _inside = runtime.enter();
+            let answer = |_: &Received| Reply::json(&json!({ "id": 7, "Name": "x" }));
+            *server.lock().unwrap() = Some(Server::on_port(port, clock.clone(), answer).unwrap());
+        }
+    });
+    let written = connection.write(&create(&[("Name", "x".into())]), &call(&world)).await.unwrap();
+    assert_eq!(written.key, Some(Key("7".into())));
+    assert_eq!(up.lock().unwrap().as_ref().unwrap().received().len(), 1);
 }
 
 #[tokio::test]

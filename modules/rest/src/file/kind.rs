@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use smol_str::SmolStr;
 
 use super::{
-    header_name, request,
+    header_name, references, request,
     scope::Scope,
     table::{self, At, Node, Table},
 };
@@ -230,10 +230,20 @@ impl Kind<'_> {
                 }
             }
         }
+        if !references::check(node, &json, problems) {
+            return None;
+        }
         let schema = match Schema::compile(json) {
             Ok(schema) => schema,
-            Err(why) => {
-                problems.error(&node.span(), format!("this is not a JSON Schema: {why}"));
+            Err(faulty) => {
+                let node = references::at(node, &faulty.at);
+                match node.get_ref().as_str().filter(|_| faulty.at.tokens().last().is_some_and(|key| key == "type")) {
+                    Some(found) => {
+                        let message = format!("JSON Schema has no type `{found}`");
+                        problems.unknown(&node.span(), message, found, references::TYPES.into_iter());
+                    }
+                    None => problems.error(&node.span(), format!("this is not a JSON Schema: {}", faulty.why)),
+                }
                 return None;
             }
         };
