@@ -27,7 +27,13 @@ pub(super) fn check(node: &Node<'_>, root: &Json, problems: &mut Problems) -> bo
             }
             clean
         }
-        DeValue::Array(items) => items.iter().fold(true, |clean, item| check(item, root, problems) && clean),
+        DeValue::Array(items) => {
+            let mut clean = true;
+            for item in items {
+                clean &= check(item, root, problems);
+            }
+            clean
+        }
         DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {
             true
         }

@@ -7,7 +7,7 @@ use super::{Lead, Schema};
 use crate::pointer::Pointer;
 
 /// The type of the one property `f`, as text, with `?` where it may be null.
-fn mapped(property: Json) -> String {
+fn mapped(property: &Json) -> String {
     let schema = Schema::compile(json!({
         "$defs": {
             "Name": { "type": "string", "description": "a name" },
@@ -85,7 +85,7 @@ fn each_shape_becomes_its_field() {
         (json!({ "type": "array", "items": { "type": "array", "items": { "type": "string" } } }), "json"),
         (json!({ "type": "array", "prefixItems": [{ "type": "string" }] }), "json"),
     ] {
-        assert_eq!(mapped(property.clone()), expected, "{property}");
+        assert_eq!(mapped(&property), expected, "{property}");
     }
 }
 
