@@ -39,6 +39,9 @@ impl Policy {
     }
 }
 
+/// Asking for the hold takes a moment by itself; less than this is no wait.
+const NO_WAIT: Duration = Duration::from_millis(100);
+
 /// What is being attempted, for the log and for the bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
@@ -92,8 +95,9 @@ where
                 None => held,
             });
         }
-        if made > 0 {
-            waited += ports.clock.monotonic().saturating_sub(before);
+        let held = ports.clock.monotonic().saturating_sub(before);
+        if made > 0 && held > NO_WAIT {
+            waited += held;
         }
         if ports.clock.monotonic() >= job.deadline {
             let late = CallError::passing(format!("no time was left to send `{}`", job.what));

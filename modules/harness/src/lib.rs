@@ -4,6 +4,7 @@
 
 pub mod conformance;
 pub mod faults;
+pub mod mcp;
 pub mod ports;
 pub mod server;
 

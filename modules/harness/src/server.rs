@@ -325,6 +325,10 @@ async fn serve(
     script: Arc<Script>,
     clock: Arc<dyn Clock>,
 ) {
+    // Head and body may go out separately; without this each answer waits for an acknowledgement.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
     let mut pending = Vec::new();
     while let Ok(Some(mut request)) = read(&mut stream, &mut pending).await {
         request.connection = connection;

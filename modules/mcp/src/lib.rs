@@ -1,1 +1,121 @@
-//! placeholder
+//! `@lf/mcp`: any remote MCP server as a module.
+//!
+//! A connection carries only data, the server's URL and how to sign in. Servers are reached over
+//! streamable HTTP, in the revisions with sessions (2025-03-26 to 2025-11-25); nothing that a connection
+//! says starts a process. What is not built is refused by name: OAuth, listening, resources.
+//!
+//! From the wire up: [`attempt`] (one exchange as a plain value), [`sse`] and [`stream`], [`message`],
+//! [`classify`] (the retry table), [`session`], [`client`] (a request with its retries), [`schema`] and
+//! [`tools`] (what a movement sees), [`answer`], [`connection`].
+#![deny(clippy::disallowed_methods)]
+
+mod answer;
+mod attempt;
+mod blame;
+mod check;
+mod classify;
+mod client;
+mod connection;
+mod endpoint;
+mod listing;
+mod message;
+mod schema;
+mod session;
+mod sse;
+mod stream;
+mod text;
+mod tools;
+
+use std::{
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+
+use lf_module::{
+    CallError, Connection, CredentialKind, FieldType, Kind, Manifest, Module, Target, Value, module::Setting,
+};
+use lf_transport::Options;
+
+use crate::{attempt::Wire, client::Client, connection::Server, endpoint::Endpoint};
+
+/// The module's name, as a movement and the log write it.
+pub const NAME: &str = "@lf/mcp";
+
+/// How long a server may be silent, where no `timeout` says otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+const OAUTH: &str = "signing in by OAuth is not built yet; use a token: \
+                     `listen-fire credential add --module @lf/mcp NAME --credential mcp_token`";
+
+/// The module.
+#[derive(Debug)]
+pub struct Mcp {
+    manifest: Manifest,
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        let kind = |name: &str, doc: &str| CredentialKind {
+            name: name.into(),
+            doc: doc.to_owned(),
+            fields: Vec::new(),
+            refusal: None,
+        };
+        let setting = |name: &str, ty, doc: &str| Setting { name: name.into(), ty, doc: doc.to_owned() };
+        let token = CredentialKind {
+            fields: endpoint::token_fields(),
+            ..kind("mcp_token", "a server's URL and a token for it")
+        };
+        let oauth =
+            CredentialKind { refusal: Some(OAUTH.to_owned()), ..kind("mcp", "a server's URL and an OAuth sign-in") };
+        Self {
+            manifest: Manifest {
+                name: NAME.into(),
+                doc: "any remote MCP server; its tools are the types".to_owned(),
+                credentials: vec![token, oauth],
+                credential_optional: false,
+                settings: vec![
+                    setting("timeout", FieldType::Duration, "how long the server may be silent (60 s)"),
+                    setting("strict_results", FieldType::Boolean, "answers' fields that may be missing are typed so"),
+                    setting("allow_link_local", FieldType::Boolean, "link-local and metadata addresses may be reached"),
+                ],
+            },
+        }
+    }
+}
+
+impl Module for Mcp {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn connect(&self, target: Target) -> Result<Arc<dyn Connection>, CallError> {
+        let refuse = |message: String| CallError::new(Kind::Limit, message);
+        let Some(credential) = &target.credential else {
+            return Err(refuse(format!("a connection of `{NAME}` needs a credential: `connect {NAME} using NAME`")));
+        };
+        let endpoint = match credential.kind.as_str() {
+            "mcp_token" => Endpoint::of_token(credential)?,
+            "mcp" => return Err(refuse(format!("the credential `{}` is of the kind `mcp`: {OAUTH}", credential.name))),
+            other => {
+                let name = &credential.name;
+                return Err(refuse(format!(
+                    "the credential `{name}` is of the kind `{other}`; {NAME} takes `mcp_token`"
+                )));
+            }
+        };
+        let flag = |name: &str| target.settings.get(name) == Some(&Value::Bool(true));
+        let patience = match target.settings.get("timeout") {
+            Some(Value::Duration(length)) => Duration::try_from(*length)
+                .ok()
+                .filter(|length| !length.is_zero())
+                .ok_or_else(|| refuse("`timeout` has to be longer than nothing".to_owned()))?,
+            Some(_) => return Err(refuse("`timeout` has to be a duration, like `30s`".to_owned())),
+            None => PATIENCE,
+        };
+        let options = Options { link_local: flag("allow_link_local"), ..Options::default() };
+        let strict = flag("strict_results");
+        let http = lf_transport::Client::new(options, target.ports.clock.clone());
+        let client = Client::new(Wire { http, endpoint, ports: target.ports, patience });
+        Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None) }))
+    }
+}

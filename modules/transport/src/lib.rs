@@ -19,3 +19,4 @@ mod timer;
 pub use client::{Client, Options};
 pub use exchange::{Answer, Body, Bounds, Opened, Request, Sends, secret_header};
 pub use failure::{Failure, Phase, Unreached};
+pub use timer::by;

@@ -41,3 +41,12 @@ impl Timer {
         tokio::time::timeout_at(end, work).await.map_err(|_| Failure::Timeout(phase))
     }
 }
+
+/// `work`, unless `until` (of [`Clock::monotonic`]) comes first: for waiting on other calls of this process.
+///
+/// # Errors
+/// [`Failure::Timeout`] of the whole.
+pub async fn by<F: Future + Send>(clock: &dyn Clock, until: Duration, work: F) -> Result<F::Output, Failure> {
+    let left = until.saturating_sub(clock.monotonic());
+    tokio::time::timeout(left, work).await.map_err(|_| Failure::Timeout(Phase::Whole))
+}

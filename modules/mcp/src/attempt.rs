@@ -1,0 +1,300 @@
+//! One exchange with a server: a message is sent once, and what comes back becomes a plain value.
+//!
+//! The only file that uses the transport. It decides nothing: whether to send again is `classify`'s,
+//! what a session means is `client`'s.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use lf_module::{Ports, Value};
+use lf_transport::{
+    Bounds, Client, Failure, Opened, Request, Sends,
+    exchange::{LARGEST_BODY, LARGEST_ERROR},
+    retry_after::retry_after,
+};
+
+use crate::{
+    endpoint::Endpoint,
+    message::{self, Incoming, RpcError},
+    session::Session,
+    stream::EventStream,
+    text::{self, clean},
+};
+
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How often a broken stream is taken up again for one request.
+const RESUMES: u32 = 20;
+/// The wait before that, where the server names none, and the longest that a server may name.
+const RESUME_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_RESUME_WAIT: Duration = Duration::from_secs(60);
+/// How many requests of the server are answered on one stream.
+const ANSWERED: u32 = 100;
+/// How long a message may take on which nothing hangs.
+const ASIDE: Duration = Duration::from_secs(5);
+
+/// What came of one message.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Its answer.
+    Answered(Result<Value, RpcError>),
+    /// A good status for a message that wants no answer.
+    Accepted,
+    /// Another status than a good one.
+    Status(Status),
+    /// No answer at all.
+    Failed(Failure),
+    /// A good status without an answer in it.
+    Senseless(String),
+}
+
+/// A status that is no good one.
+#[derive(Debug, Clone)]
+pub(crate) struct Status {
+    pub(crate) code: StatusCode,
+    /// How long the server asks to be left alone.
+    pub(crate) asked: Option<Duration>,
+    /// What the server says about it, cleaned; empty if nothing.
+    pub(crate) text: String,
+}
+
+/// What came of a request, with the session id that came with it.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) outcome: Outcome,
+    pub(crate) session_id: Option<HeaderValue>,
+}
+
+/// What is sent with a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope<'a> {
+    /// The session; `None` only before there is one.
+    pub(crate) session: Option<&'a Session>,
+    pub(crate) sends: Sends,
+    /// Everything ends here.
+    pub(crate) until: Duration,
+}
+
+/// The way to one server.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) http: Client,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) ports: Ports,
+    /// How long the server may be silent.
+    pub(crate) patience: Duration,
+}
+
+impl Wire {
+    /// Sends a request and reads until its answer is there.
+    pub(crate) async fn ask(&self, id: u64, message: Bytes, envelope: Envelope<'_>) -> Exchange {
+        let mut session_id = None;
+        let outcome = match self.post(message, envelope).await {
+            Err(failure) => Outcome::Failed(failure),
+            Ok(opened) => {
+                session_id = opened.headers.get(SESSION_ID).cloned();
+                match self.answer(id, opened, envelope).await {
+                    Ok(answer) => Outcome::Answered(answer),
+                    Err(outcome) => outcome,
+                }
+            }
+        };
+        Exchange { outcome, session_id }
+    }
+
+    /// Sends a message that wants no answer.
+    pub(crate) async fn tell(&self, message: Bytes, envelope: Envelope<'_>) -> Outcome {
+        match self.post(message, envelope).await {
+            Err(failure) => Outcome::Failed(failure),
+            Ok(opened) if opened.status.is_success() => Outcome::Accepted,
+            Ok(opened) => self.status(opened).await,
+        }
+    }
+
+    /// Sends a message on which nothing hangs. What comes of it is not told further.
+    pub(crate) async fn mention(&self, message: Bytes, envelope: Envelope<'_>) {
+        let until = envelope.until.min(self.ports.clock.monotonic() + ASIDE);
+        let outcome = self.tell(message, Envelope { until, sends: Sends::Safe, ..envelope }).await;
+        if !matches!(outcome, Outcome::Accepted) {
+            tracing::debug!("{}: a side message was not taken: {outcome:?}", crate::NAME);
+        }
+    }
+
+    async fn post(&self, message: Bytes, envelope: Envelope<'_>) -> Result<Opened, Failure> {
+        let mut headers = self.headers(envelope.session);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // A server may refuse a request that does not accept both.
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        self.send(Method::POST, headers, Some(message), envelope).await
+    }
+
+    fn headers(&self, session: Option<&Session>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let (name, value) = self.endpoint.auth.clone();
+        headers.insert(name, value);
+        if let Some(session) = session {
+            headers.insert(VERSION, HeaderValue::from_static(session.version));
+            if let Some(id) = &session.id {
+                headers.insert(SESSION_ID, id.clone());
+            }
+        }
+        headers
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+        envelope: Envelope<'_>,
+    ) -> Result<Opened, Failure> {
+        let request = Request { method, url: self.endpoint.url.clone(), headers, body, sends: envelope.sends };
+        let bounds = Bounds { first_byte: self.patience, gap: self.patience, until: Some(envelope.until) };
+        self.http.open(request, &bounds).await
+    }
+
+    async fn status(&self, opened: Opened) -> Outcome {
+        let asked = retry_after(&opened.headers, &*self.ports.clock);
+        let location = opened.headers.get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
+        let body = opened.body.some(LARGEST_ERROR).await;
+        let text = match (message::error_of(&body), location) {
+            (Some(error), _) => error.message,
+            (None, Some(to)) => format!("it redirects to {}, which is not followed", clean(&to, text::MESSAGE)),
+            // A page for a browser says nothing in one line.
+            (None, None) if body.trim_ascii_start().starts_with(b"<") => String::new(),
+            (None, None) => clean(&String::from_utf8_lossy(&body), text::MESSAGE),
+        };
+        Outcome::Status(Status { code: opened.status, asked, text })
+    }
+
+    async fn answer(
+        &self,
+        id: u64,
+        opened: Opened,
+        envelope: Envelope<'_>,
+    ) -> Result<Result<Value, RpcError>, Outcome> {
+        if !opened.status.is_success() {
+            return Err(self.status(opened).await);
+        }
+        let (status, kind) = (opened.status.as_u16(), media_type(&opened.headers));
+        match kind.as_str() {
+            "text/event-stream" => self.follow(id, EventStream::new(opened.body), envelope).await,
+            "application/json" | "" => {
+                let body = opened.body.all(LARGEST_BODY).await.map_err(Outcome::Failed)?;
+                if body.trim_ascii().is_empty() {
+                    return Err(Outcome::Senseless(format!("it answered {status} without a body")));
+                }
+                let messages =
+                    message::parse(&body).map_err(|bad| Outcome::Senseless(format!("its answer is {bad}")))?;
+                let mut answered = 0;
+                let found = self.hear(id, messages, envelope, &mut answered).await;
+                found.ok_or_else(|| Outcome::Senseless("it answered something else than what was asked".to_owned()))
+            }
+            other => {
+                let other = clean(other, 80);
+                Err(Outcome::Senseless(format!(
+                    "it answered {status} with `{other}` where JSON or an event stream belongs"
+                )))
+            }
+        }
+    }
+
+    /// Reads an event stream until the answer to `id`. If it ends before, and has given an event id, it is
+    /// taken up again where it broke; that sends the request to nobody a second time.
+    async fn follow(
+        &self,
+        id: u64,
+        mut stream: EventStream,
+        envelope: Envelope<'_>,
+    ) -> Result<Result<Value, RpcError>, Outcome> {
+        let mut last = None;
+        let mut wait = RESUME_WAIT;
+        let mut resumes = 0;
+        let mut answered = 0;
+        loop {
+            match stream.next().await {
+                Ok(Some(event)) => {
+                    last = event.id.or(last);
+                    wait = event.retry.map_or(wait, |millis| Duration::from_millis(millis).min(LONGEST_RESUME_WAIT));
+                    // Data that is no JSON means nothing here; the deadline ends a stream of nothing else.
+                    let messages = event.data.and_then(|data| message::parse(data.as_bytes()).ok()).unwrap_or_default();
+                    if let Some(found) = self.hear(id, messages, envelope, &mut answered).await {
+                        return Ok(found);
+                    }
+                }
+                Ok(None) | Err(Failure::Lost(_)) => {
+                    stream = self.resume(last.as_deref(), wait, &mut resumes, envelope).await?;
+                }
+                Err(failure) => return Err(Outcome::Failed(failure)),
+            }
+        }
+    }
+
+    async fn resume(
+        &self,
+        last: Option<&str>,
+        wait: Duration,
+        resumes: &mut u32,
+        envelope: Envelope<'_>,
+    ) -> Result<EventStream, Outcome> {
+        let lost =
+            |why: &str| Outcome::Failed(Failure::Lost(format!("the event stream ended without the answer{why}")));
+        let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) else { return Err(lost("")) };
+        while *resumes < RESUMES {
+            *resumes += 1;
+            if self.ports.clock.monotonic() + wait >= envelope.until {
+                break;
+            }
+            self.ports.clock.sleep(wait).await;
+            let mut headers = self.headers(envelope.session);
+            headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+            headers.insert(LAST_EVENT_ID, last.clone());
+            let envelope = Envelope { sends: Sends::Safe, ..envelope };
+            match self.send(Method::GET, headers, None, envelope).await {
+                Ok(opened) if opened.status.is_success() && media_type(&opened.headers) == "text/event-stream" => {
+                    return Ok(EventStream::new(opened.body));
+                }
+                Ok(opened) if opened.status.is_server_error() || opened.status == StatusCode::TOO_MANY_REQUESTS => {}
+                Ok(opened) => return Err(lost(&format!(", and taking it up again gave {}", opened.status.as_u16()))),
+                Err(_) => {}
+            }
+        }
+        Err(lost(", and could not be taken up again"))
+    }
+
+    /// Goes through messages: gives the answer to `id` if it is among them, and answers what the server asks.
+    async fn hear(
+        &self,
+        id: u64,
+        messages: Vec<Incoming>,
+        envelope: Envelope<'_>,
+        answered: &mut u32,
+    ) -> Option<Result<Value, RpcError>> {
+        let mut found = None;
+        for message in messages {
+            match message {
+                Incoming::Response { id: Some(of), outcome } if of == id => found = found.or(Some(outcome)),
+                Incoming::Response { id: None, outcome: Err(error) } => found = found.or(Some(Err(error))),
+                Incoming::Request { id, method } if *answered < ANSWERED => {
+                    *answered += 1;
+                    self.mention(message::reply(&id, &method), envelope).await;
+                }
+                Incoming::Notification { method } => {
+                    tracing::debug!("{}: the server says `{}`", crate::NAME, clean(&method, 80));
+                }
+                // Another request's answer (replayed streams hold them), or nothing.
+                Incoming::Response { .. } | Incoming::Request { .. } | Incoming::Nonsense => {}
+            }
+        }
+        found
+    }
+}
+
+/// The media type without its parameters, in lower case.
+fn media_type(headers: &HeaderMap) -> String {
+    let text = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}

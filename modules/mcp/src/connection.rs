@@ -1,0 +1,206 @@
+//! A server as a connection: its tools are the types, reading and writing are calls of them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use lf_module::{
+    Call, CallError, Connection, Description, Key, Kind, Landed, Listen, Page, Read, Record, Repeat, Source, Value,
+    Write, Written, call::Origin, json,
+};
+use lf_transport::Sends;
+use smol_str::SmolStr;
+
+use crate::{
+    answer::Answer,
+    blame,
+    check::Misfit,
+    client::{Ask, Client},
+    listing::{self, Catalog},
+    message,
+    text::clean,
+    tools::{Arguments, Tool, WHOLE},
+};
+
+/// One connected server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) client: Client,
+    /// What an answer may lack is typed so.
+    pub(crate) strict: bool,
+    /// What the server offered when it was last described.
+    pub(crate) catalog: RwLock<Option<Arc<Catalog>>>,
+}
+
+#[async_trait]
+impl Connection for Server {
+    async fn describe(&self, call: &Call) -> Result<Description, CallError> {
+        let catalog = self.refresh(call).await?;
+        let session = self.client.session(call).await?;
+        let mut warnings = catalog.warnings.clone();
+        warnings.extend(self.client.wire.endpoint.warning());
+        let facts = [
+            ("protocol", session.version),
+            ("server", session.server.as_str()),
+            ("server version", session.server_version.as_str()),
+        ];
+        Ok(Description {
+            types: catalog.tools.values().map(|tool| tool.shape(self.strict)).collect(),
+            warnings,
+            facts: facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).to_vec(),
+        })
+    }
+
+    async fn raw(&self, call: &Call) -> Result<String, CallError> {
+        let (entries, _) = listing::entries(&self.client, call).await?;
+        let session = self.client.session(call).await?;
+        let all = [("initialize", session.raw.clone()), ("tools", Value::list(entries))];
+        Ok(json::plain(&Value::record(all.into_iter().collect())))
+    }
+
+    async fn read(&self, read: &Read, call: &Call) -> Result<Page, CallError> {
+        if read.origin != Origin::Root {
+            return Err(limit(format!("`{}` is a tool, which is read from the connection's root", read.ty)));
+        }
+        if read.page.is_some() {
+            return Ok(Page { records: Vec::new(), next: None });
+        }
+        let tool = self.tool(&read.ty, Sends::Safe, call).await?;
+        let (answer, missing, warnings) = self.call(&tool, &read.pins, Sends::Safe, call).await?;
+        for warning in warnings {
+            tracing::warn!("{}: {warning}", crate::NAME);
+        }
+        if let Some(name) = missing.first() {
+            let message =
+                format!("`{}` answered without a fitting `{name}`, which its output schema promises", tool.name);
+            return Err(CallError::new(Kind::Drift, message));
+        }
+        let mut fields = read.pins.clone();
+        fields.0.extend(answer.0);
+        Ok(Page { records: vec![Landed { key: None, version: None, fields }], next: None })
+    }
+
+    async fn get(&self, ty: &SmolStr, _key: &Key, _call: &Call) -> Result<Option<Landed>, CallError> {
+        Err(limit(format!("`{ty}` is a tool: its answers have no key to get them by")))
+    }
+
+    async fn find(&self, ty: &SmolStr, _by: &Record, _call: &Call) -> Result<Vec<Landed>, CallError> {
+        Err(limit(format!("`{ty}` is a tool: its answers cannot be looked up by their fields")))
+    }
+
+    async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
+        let Write::Create { ty, fields } = write else {
+            return Err(limit(format!("`{}` is a tool: it can be called, not changed or deleted", write.ty())));
+        };
+        let tool = self.tool(ty, Sends::Write, call).await?;
+        let (fields, missing, mut warnings) = self.call(&tool, fields, Sends::Write, call).await?;
+        // The call is done: what its answer lacks must not make it look undone.
+        warnings.extend(
+            missing
+                .iter()
+                .map(|name| format!("`{ty}` answered without a fitting `{name}`, which its output schema promises")),
+        );
+        Ok(Written { key: None, created: true, version: None, fields, warnings })
+    }
+
+    fn repeat(&self, _write: &Write) -> Repeat {
+        // `idempotentHint` is a claim about effects, not about answers, and servers pass calls on.
+        Repeat::Never
+    }
+
+    fn listen(&self, listen: Listen) -> Result<Box<dyn Source>, CallError> {
+        Err(limit(format!("`{}` is a tool, and tools cannot be listened to", listen.ty)))
+    }
+}
+
+fn limit(message: String) -> CallError {
+    CallError::new(Kind::Limit, message)
+}
+
+impl Server {
+    async fn refresh(&self, call: &Call) -> Result<Arc<Catalog>, CallError> {
+        let (entries, warnings) = listing::entries(&self.client, call).await?;
+        let catalog = Arc::new(listing::catalog(&entries, warnings));
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(catalog.clone());
+        Ok(catalog)
+    }
+
+    /// The tool called `name`, which has to be one that is used like this.
+    async fn tool(&self, name: &str, sends: Sends, call: &Call) -> Result<Arc<Tool>, CallError> {
+        let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let catalog = match known {
+            Some(catalog) => catalog,
+            None => self.refresh(call).await?,
+        };
+        let drift = |message| CallError::new(Kind::Drift, message);
+        let Some(tool) = catalog.tools.get(name) else {
+            return Err(drift(format!("the server has no tool `{name}`")));
+        };
+        if let Some(why) = &tool.unusable {
+            return Err(limit(format!("`{name}` cannot be called: {why}")));
+        }
+        match (sends, tool.read_only) {
+            (Sends::Safe, true) | (Sends::Write, false) => Ok(tool.clone()),
+            (Sends::Safe, false) => Err(drift(format!("`{name}` is not marked as reading only, so it is written"))),
+            (Sends::Write, true) => Err(drift(format!("`{name}` is marked as reading only, so it is read"))),
+        }
+    }
+
+    /// Calls `tool`: its answer's fields, those that it lacks, and what was odd about it.
+    async fn call(
+        &self,
+        tool: &Tool,
+        given: &Record,
+        sends: Sends,
+        call: &Call,
+    ) -> Result<(Record, Vec<SmolStr>, Vec<String>), CallError> {
+        let name = &tool.name;
+        let arguments = gather(tool, given)?;
+        if let Some(misfit) = tool.input.as_ref().and_then(|input| input.misfit(&arguments)) {
+            return Err(unfit(name, misfit));
+        }
+        let params = format!(r#"{{"name":{},"arguments":{}}}"#, message::quoted(name), json::plain(&arguments));
+        let what = format!("tools/call {}", clean(name, 128));
+        let ask = Ask { method: "tools/call", params: &params, sends, what: &what };
+        let refused = |text: &str, code: Option<i64>| {
+            let field = blame::argument(text, &tool.argument_names());
+            let about = field.map(|field| format!(" (about `{field}`)")).unwrap_or_default();
+            let message = format!("`{what}`: the server refused it{about}: {text}");
+            CallError { status: code, field: field.map(str::to_owned), ..CallError::refused(message) }
+        };
+        match self.client.request(ask, call).await? {
+            Err(error) => Err(refused(&error.message, Some(error.code))),
+            Ok(result) => match Answer::read(tool, &result) {
+                Answer::Refused(text) => Err(refused(&text, None)),
+                Answer::Done { fields, missing, warnings } => Ok((fields, missing, warnings)),
+            },
+        }
+    }
+}
+
+/// The arguments as the server gets them: only what was given, under the names that it gave.
+fn gather(tool: &Tool, given: &Record) -> Result<Value, CallError> {
+    match &tool.arguments {
+        Arguments::Named(_) => {
+            let present = given.iter().filter(|(_, value)| !value.is_absent());
+            Ok(Value::record(present.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        Arguments::Whole => match given.get(WHOLE) {
+            None | Some(Value::Absent) => Ok(Value::record(Record::new())),
+            Some(whole @ Value::Record(_)) => Ok(whole.clone()),
+            Some(_) => Err(CallError {
+                field: Some(WHOLE.to_owned()),
+                ..limit(format!("`{WHOLE}` of `{}` has to be a JSON object", tool.name))
+            }),
+        },
+    }
+}
+
+fn unfit(tool: &str, misfit: Misfit) -> CallError {
+    let argument = misfit.property.as_ref().map(|name| format!("the argument `{}` of ", clean(name, 128)));
+    let message = format!(
+        "{}`{tool}` does not fit its schema, so nothing was sent: {}",
+        argument.unwrap_or_default(),
+        misfit.why
+    );
+    CallError { field: misfit.property, ..limit(message) }
+}

@@ -1,0 +1,105 @@
+//! Where a server is and how to sign in to it, made from a credential. Nothing here sends.
+
+use http::{HeaderName, HeaderValue, header};
+use lf_module::{CallError, Credential, Kind, module::CredentialField};
+use lf_transport::secret_header;
+use smol_str::SmolStr;
+use url::{Host, Url};
+
+/// Headers that mean something to the protocol, so a token cannot be put there.
+const TAKEN: [&str; 12] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// One server, with the header that signs in.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) url: Url,
+    pub(crate) auth: (HeaderName, HeaderValue),
+    /// The credential's name, for messages.
+    pub(crate) credential: SmolStr,
+}
+
+/// What an `mcp_token` credential holds.
+pub(crate) fn token_fields() -> Vec<CredentialField> {
+    let field = |name: &str, doc: &str, secret, required| CredentialField {
+        name: name.into(),
+        doc: doc.to_owned(),
+        secret,
+        required,
+    };
+    vec![
+        field("url", "the server's URL, as its documentation gives it (often ending in /mcp)", false, true),
+        field("token", "the token", true, true),
+        field("header", "the header that takes the token as written; without it `Authorization: Bearer`", false, false),
+    ]
+}
+
+impl Endpoint {
+    pub(crate) fn of_token(credential: &Credential) -> Result<Self, CallError> {
+        let name = &credential.name;
+        let field =
+            |field: &str| credential.get(field).map(|secret| secret.expose().trim()).filter(|it| !it.is_empty());
+        let missing = |field: &str| wrong(format!("the credential `{name}` has no `{field}`"));
+        let url = url(name, field("url").ok_or_else(|| missing("url"))?)?;
+        let token = field("token").ok_or_else(|| missing("token"))?;
+        let (header, text) = match field("header") {
+            None => (header::AUTHORIZATION, format!("Bearer {token}")),
+            Some(header) => (header_name(name, header)?, token.to_owned()),
+        };
+        let value = secret_header(&text).map_err(|_| {
+            wrong(format!("the `token` of the credential `{name}` holds characters that cannot be sent"))
+        })?;
+        Ok(Self { url, auth: (header, value), credential: name.clone() })
+    }
+
+    /// What a person should hear about where this goes.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let near = match self.url.host() {
+            Some(Host::Ipv4(four)) => four.is_loopback() || four.is_private(),
+            Some(Host::Ipv6(six)) => six.is_loopback() || six.is_unique_local(),
+            Some(Host::Domain(name)) => name == "localhost" || !name.contains('.'),
+            None => false,
+        };
+        (self.url.scheme() == "http" && !near).then(|| {
+            format!("the token of `{}` is sent to `{}` without encryption", self.credential, self.url.authority())
+        })
+    }
+}
+
+fn wrong(message: String) -> CallError {
+    CallError::new(Kind::Limit, message)
+}
+
+fn url(credential: &str, text: &str) -> Result<Url, CallError> {
+    let bad = |why: &str| wrong(format!("the `url` of the credential `{credential}` {why}"));
+    let mut url: Url = text.parse().map_err(|_| bad("is not a URL; it starts with https:// or http://"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(bad("has to start with https:// or http://: a server is only reached over HTTP"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad("holds a user or a password; put the secret into `token`"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn header_name(credential: &str, text: &str) -> Result<HeaderName, CallError> {
+    let bad = |why: &str| wrong(format!("the `header` of the credential `{credential}` {why}"));
+    let name = HeaderName::from_bytes(text.as_bytes()).map_err(|_| bad("is not the name of a header"))?;
+    if TAKEN.contains(&name.as_str()) {
+        return Err(bad(&format!("cannot be `{name}`, which the protocol uses itself")));
+    }
+    Ok(name)
+}

@@ -1,0 +1,38 @@
+//! A body read as server-sent events.
+
+use std::collections::VecDeque;
+
+use lf_transport::{Body, Failure};
+
+use crate::sse::{Event, Parser};
+
+/// An event stream of which a part has been read.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    /// `None` after the end.
+    open: Option<(Body, Parser)>,
+    ready: VecDeque<Event>,
+}
+
+impl EventStream {
+    pub(crate) fn new(body: Body) -> Self {
+        Self { open: Some((body, Parser::default())), ready: VecDeque::new() }
+    }
+
+    /// The next event; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Event>, Failure> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some((body, parser)) = &mut self.open else { return Ok(None) };
+            match body.next().await? {
+                Some(piece) => self.ready.extend(parser.feed(&piece).map_err(|large| Failure::TooLarge(large.0))?),
+                None => {
+                    let last = self.open.take().and_then(|(_, parser)| parser.finish());
+                    self.ready.extend(last);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A server's tools: read from its list one by one, so that a bad one costs only itself.
+
+use lf_module::{
+    FieldType, TypeShape, Value,
+    schema::{Count, Field, Pin},
+};
+use smol_str::SmolStr;
+
+use crate::{
+    check::Checker,
+    schema::{self, Properties, Property, Warnings},
+    text::{self, clean},
+};
+
+/// The field that takes all arguments at once, where the tool's input cannot be read.
+pub(crate) const WHOLE: &str = "arguments";
+
+/// One tool.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) name: SmolStr,
+    doc: Option<String>,
+    /// The server marks it as reading only.
+    pub(crate) read_only: bool,
+    pub(crate) arguments: Arguments,
+    /// Checks the arguments; `None` if there is no schema that could.
+    pub(crate) input: Option<Checker>,
+    /// What the answer holds beside its parts; `None` without an output schema.
+    pub(crate) output: Option<Output>,
+    /// Why it can be neither read nor written.
+    pub(crate) unusable: Option<String>,
+}
+
+/// How a tool takes its arguments.
+#[derive(Debug)]
+pub(crate) enum Arguments {
+    /// By name.
+    Named(Properties),
+    /// As one JSON object: its schema could not be understood.
+    Whole,
+}
+
+/// What an output schema says.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) properties: Properties,
+    pub(crate) checker: Checker,
+}
+
+impl Tool {
+    /// Reads one entry of a list. What is wrong with it goes to `said`; `None` if not even its name is right.
+    pub(crate) fn read(entry: &Value, said: &mut Vec<String>) -> Option<Self> {
+        let Some(name) = entry.field("name").and_then(Value::as_text) else {
+            said.push("a tool without a name was left out".to_owned());
+            return None;
+        };
+        let mut warnings = Warnings { tool: name, said };
+        if !writable_name(name) {
+            warnings.at("/name", "a movement cannot write such a name; the tool was left out");
+            return None;
+        }
+        let arguments = arguments(entry, &mut warnings);
+        let input = entry.field("inputSchema").filter(|schema| matches!(schema, Value::Record(_)));
+        let input = input.map(|schema| Checker::new(schema.clone()));
+        if let Some(why) = input.as_ref().and_then(Checker::unusable) {
+            warnings.at("/inputSchema", &format!("arguments are not checked before they are sent: {why}"));
+        }
+        let output = output(entry, &mut warnings);
+        let tasks = entry.field("execution").and_then(|execution| execution.field("taskSupport"));
+        let unusable = (tasks.and_then(Value::as_text) == Some("required"))
+            .then(|| "its server runs it only as a task, which is not built".to_owned());
+        Some(Self {
+            name: name.into(),
+            doc: description(entry),
+            read_only: read_only(entry),
+            arguments,
+            input,
+            output,
+            unusable,
+        })
+    }
+
+    /// Whether an argument is called `name`: then the answer's field of that name is left out.
+    fn names(&self, name: &str) -> bool {
+        match &self.arguments {
+            Arguments::Named(properties) => properties.contains_key(name),
+            Arguments::Whole => name == WHOLE,
+        }
+    }
+
+    /// What its arguments are called.
+    pub(crate) fn argument_names(&self) -> Vec<&str> {
+        match &self.arguments {
+            Arguments::Named(properties) => properties.keys().map(SmolStr::as_str).collect(),
+            Arguments::Whole => vec![WHOLE],
+        }
+    }
+
+    /// The fields of the answer that the tool's type has: their names, what is known of their types, in order.
+    pub(crate) fn answer_fields(&self) -> Vec<(SmolStr, Property)> {
+        let present = |ty, doc: &str| Property { ty, required: true, nullable: false, doc: Some(doc.to_owned()) };
+        let mut fields = vec![
+            (SmolStr::new_static("text"), present(FieldType::Text, "the answer's text parts, joined by new lines")),
+            (SmolStr::new_static("content"), present(FieldType::Json, "every part of the answer")),
+        ];
+        if let Some(output) = &self.output {
+            fields.push((SmolStr::new_static("structured"), present(FieldType::Json, "the whole structured answer")));
+            // A property with the name of one of those above is still found inside `structured`.
+            let fixed = ["text", "content", "structured"];
+            let own = output.properties.iter().filter(|(name, _)| !fixed.contains(&name.as_str()));
+            fields.extend(own.map(|(name, property)| (name.clone(), property.clone())));
+        }
+        fields.retain(|(name, _)| !self.names(name) && writable_name(name));
+        fields
+    }
+
+    /// The tool as a type of its connection. `strict`: what an answer may lack is typed as such.
+    pub(crate) fn shape(&self, strict: bool) -> TypeShape {
+        let usable = self.unusable.is_none();
+        let mut fields = Vec::new();
+        let mut pins = Vec::new();
+        let whole = Property { ty: FieldType::Json, required: false, nullable: false, doc: None };
+        let whole = Properties::from_iter([(SmolStr::new_static(WHOLE), whole)]);
+        let arguments = match &self.arguments {
+            Arguments::Named(properties) => properties,
+            Arguments::Whole => &whole,
+        };
+        for (name, property) in arguments {
+            fields.push(Field {
+                name: name.clone(),
+                ty: property.ty.clone(),
+                doc: property.doc.clone(),
+                // A read answers a record that holds its arguments; those not given are not in it.
+                readable: self.read_only,
+                optional: self.read_only && !property.required,
+                writable: !self.read_only,
+                required: !self.read_only && property.required,
+                doubtful: false,
+                clearable: false,
+            });
+            if self.read_only {
+                pins.push(Pin { field: name.clone(), required: property.required });
+            }
+        }
+        for (name, property) in self.answer_fields() {
+            let doubtful = !property.required || property.nullable;
+            fields.push(Field {
+                name,
+                ty: property.ty,
+                doc: property.doc,
+                readable: true,
+                optional: doubtful && strict,
+                doubtful: doubtful && !strict,
+                writable: false,
+                required: false,
+                clearable: false,
+            });
+        }
+        TypeShape {
+            name: self.name.clone(),
+            doc: self.doc.clone(),
+            fields,
+            count: Count::One,
+            pins,
+            readable: usable && self.read_only,
+            writable: usable && !self.read_only,
+            unusable: self.unusable.clone(),
+            ..TypeShape::default()
+        }
+    }
+}
+
+/// Only the literal `true` is a claim to read only, and any sign of destruction outweighs it: a wrong
+/// claim would have a change made twice.
+fn read_only(entry: &Value) -> bool {
+    let hint = |name| entry.field("annotations").and_then(|hints| hints.field(name));
+    let destructive = !matches!(hint("destructiveHint"), None | Some(Value::Absent | Value::Bool(false)));
+    hint("readOnlyHint") == Some(&Value::Bool(true)) && !destructive
+}
+
+fn description(entry: &Value) -> Option<String> {
+    let title = || entry.field("annotations").and_then(|hints| hints.field("title"));
+    let text = ["description", "title"].into_iter().find_map(|key| entry.field(key)?.as_text());
+    let text = text.or_else(|| title()?.as_text())?;
+    Some(clean(text, text::DOC)).filter(|doc| !doc.is_empty())
+}
+
+/// Whether a name can stand between backticks.
+fn writable_name(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(|character| character == '`' || character.is_control())
+}
+
+fn arguments(entry: &Value, warnings: &mut Warnings<'_>) -> Arguments {
+    let at = "/inputSchema";
+    let schema = entry.field("inputSchema").filter(|schema| !schema.is_absent());
+    let found = match schema {
+        Some(schema) => schema::properties(schema, at, warnings),
+        None => Err("there is none"),
+    };
+    let mut properties = match found {
+        Ok(properties) => properties,
+        Err(why) => {
+            warnings.at(at, &format!("{why}; all arguments are given at once, as json, in `{WHOLE}`"));
+            return Arguments::Whole;
+        }
+    };
+    if properties.iter().any(|(name, property)| property.required && !writable_name(name)) {
+        warnings.at(at, &format!("it requires a name that a movement cannot write; use `{WHOLE}` for all arguments"));
+        return Arguments::Whole;
+    }
+    properties.retain(|name, _| {
+        let possible = writable_name(name);
+        if !possible {
+            warnings.at(at, "a movement cannot write one of its names, which was left out");
+        }
+        possible
+    });
+    Arguments::Named(properties)
+}
+
+fn output(entry: &Value, warnings: &mut Warnings<'_>) -> Option<Output> {
+    let at = "/outputSchema";
+    let schema = entry.field("outputSchema").filter(|schema| !schema.is_absent())?;
+    let checker = Checker::new(schema.clone());
+    if let Some(why) = checker.unusable() {
+        warnings.at(at, &format!("it cannot be used and was left out: {why}"));
+        return None;
+    }
+    // A list or a single value is no object: it is found in `structured` only.
+    let properties = schema::properties(schema, at, warnings).unwrap_or_default();
+    Some(Output { properties, checker })
+}

@@ -1,0 +1,96 @@
+//! Credentials and settings: what makes a connection, and what is refused before anything is sent.
+
+use lf_harness::{Reply, Server, World, mcp::Offer};
+use lf_mcp::Mcp;
+use lf_module::{Kind, Module as _, Value, call::Settings};
+
+use crate::stage::{Stage, connect, credential, tools};
+
+fn refused(fields: &[(&str, &str)]) -> String {
+    let error = connect(&World::new(0.0), credential(fields), Settings::new()).unwrap_err();
+    assert_eq!(error.kind, Kind::Limit);
+    assert!(!error.message.contains("s3cret"), "{error}");
+    error.message
+}
+
+#[tokio::test]
+async fn a_token_goes_under_its_header_as_written() {
+    let world = World::new(0.0);
+    let offer = Offer::of(tools());
+    let server = Server::start(world.clone(), move |received| offer.reply(received)).unwrap();
+    let url = server.url("/mcp?workspace=7#top");
+    let fields = [("url", url.as_str()), ("token", "s3cret"), ("header", "X-Api-Key")];
+    let connection = connect(&world, credential(&fields), Settings::new()).unwrap();
+    let stage = Stage { world, server: Some(server), connection };
+    stage.describe().await.unwrap();
+    for request in stage.server.as_ref().unwrap().received() {
+        assert_eq!(request.header("x-api-key"), Some("s3cret"));
+        assert_eq!(request.header("authorization"), None);
+        assert_eq!(request.path, "/mcp?workspace=7");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_credential_is_named_and_its_secret_is_not() {
+    for status in [401, 403] {
+        let stage = Stage::new(move |_| Reply::status(status).body("who are you"));
+        let error = stage.describe().await.unwrap_err();
+        assert_eq!((error.kind, error.status), (Kind::Credential, Some(i64::from(status))));
+        assert!(error.message.contains("credential `linear`") && error.message.contains("who are you"), "{error}");
+        assert!(!error.message.contains("s3cret"));
+        assert_eq!(stage.methods(), ["initialize"]);
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_named_and_not_followed() {
+    let stage = Stage::new(|_| Reply::status(308).header("Location", "https://example.com/mcp"));
+    let error = stage.describe().await.unwrap_err();
+    assert!(error.message.contains("redirects to https://example.com/mcp"), "{error}");
+    assert_eq!(stage.methods().len(), 1);
+}
+
+#[test]
+fn what_cannot_make_a_connection_is_refused() {
+    let token = ("token", "s3cret");
+    assert!(refused(&[token]).contains("no `url`"));
+    assert!(refused(&[("url", "https://example.com/mcp")]).contains("no `token`"));
+    assert!(refused(&[("url", "example.com/mcp"), token]).contains("not a URL"));
+    assert!(refused(&[("url", "file:///bin/sh"), token]).contains("only reached over HTTP"));
+    assert!(refused(&[("url", "https://me:pw@example.com/mcp"), token]).contains("put the secret into `token`"));
+    let url = ("url", "https://example.com/mcp");
+    assert!(refused(&[url, token, ("header", "a b")]).contains("not the name of a header"));
+    assert!(refused(&[url, token, ("header", "Mcp-Session-Id")]).contains("protocol uses itself"));
+    assert!(refused(&[url, ("token", "s3cret\nX-Evil: 1")]).contains("cannot be sent"));
+}
+
+#[test]
+fn oauth_is_refused_naming_what_to_use() {
+    let mut sign_in = credential(&[("url", "https://example.com/mcp")]);
+    sign_in.kind = "mcp".into();
+    let error = connect(&World::new(0.0), sign_in, Settings::new()).unwrap_err();
+    assert!(error.message.contains("--credential mcp_token"), "{error}");
+    let module = Mcp::default();
+    let kind = module.manifest().credentials.iter().find(|kind| kind.name == "mcp").unwrap();
+    assert!(kind.refusal.as_deref().unwrap().contains("mcp_token"));
+}
+
+#[test]
+fn a_timeout_has_to_be_one() {
+    let world = World::new(0.0);
+    let fields = [("url", "https://example.com/mcp"), ("token", "t")];
+    let with = |value| connect(&world, credential(&fields), [("timeout".into(), value)].into_iter().collect());
+    assert!(with(Value::Duration(jiff::SignedDuration::from_secs(5))).is_ok());
+    assert!(with(Value::Duration(jiff::SignedDuration::from_secs(-5))).is_err());
+    assert!(with(Value::from(5)).is_err());
+}
+
+#[tokio::test]
+async fn metadata_addresses_are_not_reached() {
+    let world = World::new(0.0);
+    let fields = [("url", "http://169.254.169.254/mcp"), ("token", "t")];
+    let connection = connect(&world, credential(&fields), Settings::new()).unwrap();
+    let stage = Stage { world, server: None, connection };
+    let error = stage.describe().await.unwrap_err();
+    assert_eq!((error.kind, error.attempts), (Kind::Limit, 1), "{error}");
+}

@@ -1,0 +1,172 @@
+//! Sessions: opening, headers, loss.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lf_harness::{Received, Reply, mcp::Offer};
+use lf_module::{Acted, Kind};
+use serde_json::json;
+
+use crate::stage::{Stage, tools};
+
+/// A server that gives a new session id at each `initialize` and forgets the first one as `loss` says.
+fn forgetful(forgets: &'static str, loss: fn() -> Reply) -> Stage {
+    let opened = AtomicUsize::new(0);
+    Stage::new(move |received| {
+        let mut offer = Offer::of(tools());
+        if received.rpc() == "initialize" {
+            offer.session = Some(format!("session-{}", opened.fetch_add(1, Ordering::SeqCst) + 1));
+        } else if received.rpc() == forgets && received.header("mcp-session-id") == Some("session-1") {
+            return loss();
+        }
+        offer.reply(received)
+    })
+}
+
+fn gone() -> Reply {
+    Reply::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
+}
+
+#[tokio::test]
+async fn what_is_sent_with_each_request() {
+    let mut offer = Offer::of(tools());
+    offer.version = "2025-06-18".to_owned();
+    let stage = Stage::good(offer);
+    stage.describe().await.unwrap();
+    assert_eq!(stage.methods(), ["initialize", "notifications/initialized", "tools/list"]);
+    let all = stage.server.as_ref().unwrap().received();
+    let first = all[0].json();
+    assert_eq!(first["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(first["params"]["capabilities"], json!({}));
+    assert_eq!(all[0].header("mcp-session-id"), None);
+    assert_eq!(all[0].header("mcp-protocol-version"), None);
+    for request in &all {
+        assert_eq!(request.header("accept"), Some("application/json, text/event-stream"));
+        assert_eq!(request.header("content-type"), Some("application/json"));
+        assert_eq!(request.header("authorization"), Some("Bearer s3cret"));
+    }
+    for request in &all[1..] {
+        assert_eq!(request.header("mcp-session-id"), Some("session-1"));
+        assert_eq!(request.header("mcp-protocol-version"), Some("2025-06-18"), "the negotiated one");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_gets_no_session_header() {
+    let mut offer = Offer::of(tools());
+    offer.session = None;
+    let stage = Stage::good(offer);
+    stage.search().await.unwrap();
+    let all = stage.server.as_ref().unwrap().received();
+    assert!(all.iter().all(|request| request.header("mcp-session-id").is_none()));
+}
+
+#[tokio::test]
+async fn one_session_serves_many_calls_at_once() {
+    let stage = Stage::good(Offer::of(tools()));
+    let (one, two, three) = tokio::join!(stage.search(), stage.create(), stage.search());
+    one.unwrap();
+    two.unwrap();
+    three.unwrap();
+    assert_eq!(stage.received("initialize").len(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_session_is_renewed_and_a_read_is_sent_once_more() {
+    for loss in [gone, || Reply::status(404).body("session not found")] {
+        let stage = forgetful("tools/call", loss);
+        stage.search().await.unwrap();
+        assert_eq!(
+            stage.methods()[3..],
+            ["tools/call", "initialize", "notifications/initialized", "tools/call"].map(str::to_owned)
+        );
+        let renewed = &stage.received("initialize")[1];
+        assert_eq!(renewed.header("mcp-session-id"), None, "the dead id opens nothing");
+        assert_eq!(stage.received("tools/call")[1].header("mcp-session-id"), Some("session-2"));
+        assert!(stage.world.sleeps().is_empty(), "this is no retry");
+    }
+}
+
+#[tokio::test]
+async fn a_write_is_not_sent_again_after_a_lost_session() {
+    let stage = forgetful("tools/call", gone);
+    let error = stage.create().await.unwrap_err();
+    assert_eq!(stage.received("tools/call").len(), 1);
+    assert_eq!(stage.received("initialize").len(), 2, "the session is renewed all the same");
+    assert_eq!(error.acted, Acted::Maybe);
+    assert!(error.message.contains("a new session was opened"), "{error}");
+    stage.create().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_400_that_speaks_of_the_session_is_a_loss_for_reads_and_a_refusal_for_writes() {
+    let loss = || {
+        let text = "Bad Request: No valid session ID provided";
+        Reply::status(400).body(json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": text}}).to_string())
+    };
+    let stage = forgetful("tools/call", loss);
+    stage.search().await.unwrap();
+    assert_eq!(stage.received("tools/call").len(), 2);
+
+    let stage = forgetful("tools/call", loss);
+    let error = stage.create().await.unwrap_err();
+    assert_eq!((error.kind, error.acted), (Kind::Refused, Acted::No));
+    assert_eq!(stage.received("tools/call").len(), 1);
+    stage.create().await.unwrap();
+    assert_eq!(stage.received("initialize").len(), 2, "the next call does not use the doubted session");
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_again_at_once_ends_the_call() {
+    let stage =
+        Stage::new(|received| if received.rpc() == "tools/list" { gone() } else { Offer::of(tools()).reply(received) });
+    let error = stage.describe().await.unwrap_err();
+    assert_eq!(stage.received("tools/list").len(), 2);
+    assert_eq!(error.status, Some(404));
+}
+
+#[tokio::test]
+async fn a_404_without_a_session_is_a_wrong_url() {
+    let mut offer = Offer::of(tools());
+    offer.session = None;
+    let stage = Stage::new(move |received| if received.rpc() == "tools/list" { gone() } else { offer.reply(received) });
+    let error = stage.describe().await.unwrap_err();
+    assert_eq!(error.kind, Kind::Refused);
+    assert_eq!(stage.methods(), ["initialize", "notifications/initialized", "tools/list"]);
+}
+
+#[tokio::test]
+async fn a_revision_that_is_not_spoken_is_named() {
+    let mut offer = Offer::of(tools());
+    offer.version = "2099-01-01".to_owned();
+    let error = Stage::good(offer).describe().await.unwrap_err();
+    assert!(error.message.contains("`2099-01-01`"), "{error}");
+}
+
+#[tokio::test]
+async fn every_spoken_revision_is_taken() {
+    for version in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
+        let mut offer = Offer::of(tools());
+        offer.version = version.to_owned();
+        let description = Stage::good(offer).describe().await.unwrap();
+        assert!(description.facts.contains(&("protocol".to_owned(), version.to_owned())));
+    }
+}
+
+#[tokio::test]
+async fn a_session_id_never_shows_in_debug() {
+    let stage = Stage::good(Offer::of(tools()));
+    stage.describe().await.unwrap();
+    let shown = format!("{:?}", stage.connection);
+    assert!(!shown.contains("session-1") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_id_that_the_server_writes_in_any_case_is_taken() {
+    let stage = Stage::new(|received: &Received| {
+        let mut offer = Offer::of(tools());
+        offer.session = None;
+        offer.reply(received).header("MCP-SESSION-ID", "shouted")
+    });
+    stage.describe().await.unwrap();
+    assert_eq!(stage.received("tools/list")[0].header("mcp-session-id"), Some("shouted"));
+}
