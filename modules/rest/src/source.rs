@@ -25,6 +25,9 @@ use crate::{
     template::scalar,
 };
 
+/// For so long no system forgets where its next page is; a refusal in that time means something else.
+const FRESH: Duration = Duration::from_secs(60);
+
 /// Where a source stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -47,8 +50,8 @@ pub(crate) struct Polling {
     system: Arc<System>,
     listen: Listen,
     at: Standing,
-    /// The page that is asked for next comes from a stored cursor, which the system may have forgotten.
-    resumed: bool,
+    /// When the place of the next page was learnt; `None` if it comes from a stored cursor.
+    learnt: Option<Duration>,
     /// When the next look is due.
     due: Option<Duration>,
     seen: Seen,
@@ -79,7 +82,7 @@ impl Polling {
                 .map_err(|_| CallError::new(Kind::Limit, "the stored position is not one of this module"))?,
         };
         let seen = Seen { whole: at.page.is_none(), ..Seen::default() };
-        Ok(Self { resumed: at.page.is_some(), system, listen, at, due: None, seen })
+        Ok(Self { system, listen, at, learnt: None, due: None, seen })
     }
 
     /// Asks for the page at which the source stands.
@@ -119,9 +122,8 @@ impl Polling {
                     events.push(Event::ListingEnded { complete });
                 }
                 Follow::Cursor { grows, overlap, .. } => {
-                    if !at.based {
-                        events.push(Event::ListingEnded { complete: false });
-                    }
+                    // Ends the baseline, and tells a host that looks once that this was it.
+                    events.push(Event::ListingEnded { complete: false });
                     // One page is one moment at the system; several are not.
                     let length = self.system.ports.clock.now().duration_since(began).as_secs().max(0);
                     let took = if pages > 1 { length.saturating_add(1) } else { 0 };
@@ -137,11 +139,19 @@ impl Polling {
             let unit = self.system.ports.random.unit();
             self.due = Some(self.system.ports.clock.monotonic() + self.listen.every.mul_f64(0.9 + 0.2 * unit));
         }
-        self.resumed = false;
+        self.learnt = Some(self.system.ports.clock.monotonic());
         self.at = at;
         let cursor = serde_json::to_string(&self.at).map(Cursor);
         let cursor = cursor.map_err(|_| CallError::new(Kind::Limit, "the position cannot be remembered"))?;
         Ok(Batch { events, cursor: Some(cursor) })
+    }
+
+    /// Whether the system refused a page because its place is too old, as the cursors of many systems become.
+    fn forgotten(&self, error: &CallError) -> bool {
+        let age = self.learnt.map(|learnt| self.system.ports.clock.monotonic().saturating_sub(learnt));
+        self.at.page.is_some()
+            && age.is_none_or(|age| age >= FRESH)
+            && matches!(error.status, Some(400 | 404 | 410 | 422))
     }
 
     async fn wait(&self) {
@@ -166,16 +176,15 @@ impl Source for Polling {
         }
         let began = self.at.began.filter(|_| self.at.page.is_some()).unwrap_or_else(|| system.ports.clock.now());
         let got = match self.look(ty, list, follow).await {
-            Err(error) if self.resumed && matches!(error.status, Some(400 | 404 | 410 | 422)) => {
+            Err(error) if self.forgotten(&error) => {
                 tracing::warn!(
-                    "{}: the stored page of `{}` is not known any more; listing anew: {error}",
+                    "{}: the next page of `{}` is not known any more; listing anew: {error}",
                     system.module,
                     ty.name
                 );
                 self.at.page = None;
                 self.at.top = None;
-                self.resumed = false;
-                self.seen = Seen { whole: true, ..Seen::default() };
+                self.seen = Seen { whole: true, before: self.seen.before.take(), now: Vec::new() };
                 self.look(ty, list, follow).await?
             }
             other => other?,

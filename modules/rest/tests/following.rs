@@ -47,14 +47,14 @@ async fn a_cursor_is_asked_at_or_after_the_last_value_so_that_ties_are_seen() {
     let connection = crm.connect();
     let mut source = listen(&connection, "Company", None);
     assert_eq!(next(&mut source).await, "1 2 3 | end");
-    assert_eq!(next(&mut source).await, "3");
+    assert_eq!(next(&mut source).await, "3 | end");
     // A second record with the very same value as the last one that was seen.
     let id = crm.state().company("tied");
     crm.state().companies.get_mut(&id).unwrap()["revision"] = json!(3);
-    assert_eq!(next(&mut source).await, "3 4");
+    assert_eq!(next(&mut source).await, "3 4 | end");
     crm.state().companies.get_mut(&1).unwrap()["revision"] = json!(9);
-    assert_eq!(next(&mut source).await, "1 3 4");
-    assert_eq!(next(&mut source).await, "1");
+    assert_eq!(next(&mut source).await, "1 3 4 | end");
+    assert_eq!(next(&mut source).await, "1 | end");
     assert_eq!(queries(&crm.server), ["", "since=3", "since=3", "since=3", "since=9"]);
 }
 
@@ -74,8 +74,8 @@ async fn a_cursor_moves_only_after_the_last_page() {
     assert_eq!(shown(&first), "1 2 3 4");
     // Opened anew in the middle of a look: the rest of it follows, from the same value.
     let mut other = listen(&connection, "Company", first.cursor);
-    assert_eq!(next(&mut other).await, "5 6");
-    assert_eq!(next(&mut other).await, "1");
+    assert_eq!(next(&mut other).await, "5 6 | end");
+    assert_eq!(next(&mut other).await, "1 | end");
     assert_eq!(queries(&crm.server).last().unwrap(), "since=19");
 }
 
@@ -85,10 +85,10 @@ async fn a_system_without_records_is_asked_for_all_until_there_is_one() {
     let connection = crm.connect();
     let mut source = listen(&connection, "Company", None);
     assert_eq!(next(&mut source).await, "| end");
-    assert_eq!(next(&mut source).await, "");
+    assert_eq!(next(&mut source).await, "| end");
     crm.state().company("first");
-    assert_eq!(next(&mut source).await, "1");
-    assert_eq!(next(&mut source).await, "1");
+    assert_eq!(next(&mut source).await, "1 | end");
+    assert_eq!(next(&mut source).await, "1 | end");
     assert_eq!(queries(&crm.server), ["", "", "", "since=1"]);
 }
 
@@ -187,17 +187,19 @@ async fn an_interrupted_later_look_says_nothing_of_what_is_gone() {
 }
 
 #[tokio::test]
-async fn a_stored_page_that_the_system_forgot_begins_the_listing_anew() {
+async fn a_page_that_the_system_forgot_begins_the_listing_anew() {
     let file = EVENTS.replace(
         "paging = { page = \"page\", size = \"n\", of = 2 }",
         "records = \"/rows\"\npaging = { cursor = \"after\", next = \"/next\" }",
     );
     let file = format!("{file}[type.Item.listen]\nby = \"list\"\n");
-    let (server, _world, connection) = scripted(&file, |request| match query(request).get("after") {
+    let expired = Arc::new(AtomicUsize::new(0));
+    let dead = expired.clone();
+    let (server, world, connection) = scripted(&file, move |request| match query(request).get("after") {
         None => Reply::json(
             &json!({ "rows": [{ "id": 1, "at": "2026-01-05T09:30:00Z" }], "next": format!("n{}", request.number) }),
         ),
-        Some(after) if after == "n0" => Reply::status(410).body("expired"),
+        Some(after) if *after == format!("n{}", dead.load(Ordering::SeqCst)) => Reply::status(410).body("expired"),
         Some(_) => Reply::json(&json!({ "rows": [{ "id": 2, "at": "2026-01-05T09:30:00Z" }] })),
     });
     let mut source = listen(&connection, "Item", None);
@@ -208,6 +210,13 @@ async fn a_stored_page_that_the_system_forgot_begins_the_listing_anew() {
     assert_eq!(next(&mut source).await, "1");
     assert_eq!(next(&mut source).await, "2 | all");
     assert_eq!(server.received().len(), 5);
+    // The same in a source that was held up for long.
+    let mut source = listen(&connection, "Item", None);
+    assert_eq!(next(&mut source).await, "1");
+    world.skip(Duration::from_secs(600));
+    expired.store(5, Ordering::SeqCst);
+    assert_eq!(next(&mut source).await, "1");
+    assert_eq!(next(&mut source).await, "2 | all");
 }
 
 #[tokio::test]
