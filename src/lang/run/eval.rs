@@ -312,8 +312,13 @@ fn one_field(base: &Value, field: &Field) -> Result<Value, Failure> {
 /// What was described, and what is there.
 fn broken_promise(value: &Value, field: &Field, expected: &Expected) -> Failure {
     let Expected { ty, of } = expected;
-    let wanted = described(ty);
-    let found = scalar::kind(value);
+    let (wanted, found) = match (ty, value) {
+        (Ty::Choice(_), Value::Text(text)) => {
+            let shown: String = text.chars().take(60).collect();
+            (format!("one of {}", crate::plan::type_text_alone(ty)), format!("{shown:?}"))
+        }
+        _ => (described(ty).to_owned(), scalar::kind(value).to_owned()),
+    };
     drift(format!("`{}` of `{of}` was described as {wanted}; what is there is {found}", field.name))
 }
 

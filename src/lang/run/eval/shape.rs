@@ -9,10 +9,12 @@ use crate::{
     types::Ty,
 };
 
-/// Whether a value is of the kind that a field was described with. Looks at no member: the cost of a field is constant.
+/// Whether a value is of the kind that a field was described with. Looks at no member of a list or record: the cost of a
+/// field is constant.
 pub(super) fn is_kind(value: &Value, ty: &Ty) -> bool {
     match ty {
-        Ty::Text | Ty::Choice(_) => matches!(value, Value::Text(_)),
+        Ty::Text => matches!(value, Value::Text(_)),
+        Ty::Choice(members) => value.as_text().is_some_and(|text| members.iter().any(|member| member == text)),
         Ty::Number => matches!(value, Value::Number(_)),
         Ty::Boolean => matches!(value, Value::Bool(_)),
         Ty::Date => matches!(value, Value::Date(_)),
@@ -31,7 +33,6 @@ pub(super) fn is_kind(value: &Value, ty: &Ty) -> bool {
 pub(super) fn fits(plan: Option<&Plan>, value: &Value, ty: &Ty, depth: usize) -> Result<bool, Failure> {
     let Some(depth) = depth.checked_sub(1) else { return Err(too_deep()) };
     match ty {
-        Ty::Choice(members) => Ok(value.as_text().is_some_and(|text| members.iter().any(|member| member == text))),
         Ty::List(inner) => {
             let Value::List(items) = value else { return Ok(false) };
             for item in items.iter() {
@@ -66,6 +67,7 @@ pub(super) fn fits(plan: Option<&Plan>, value: &Value, ty: &Ty, depth: usize) ->
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::Choice(_)
         | Ty::Change
         | Ty::Absent => Ok(is_kind(value, ty)),
     }
