@@ -1,6 +1,112 @@
 //! Tree to typed program: a pure function of the files and the catalog.
+//!
+//! ```text
+//! declarations and imports → names of each file        context, connections, imports
+//! types, constants, functions, dependencies first       functions, order, uses
+//!   annotations · statements · exprs · hops · pins · writes · calls · narrow
+//! listens, loops between them, what nothing uses        listens, effects
+//! ```
+//!
+//! One mistake, one report: what failed becomes `None` after it was reported, and whoever needs it stays silent.
 
 pub mod catalog;
 pub mod typed;
 
+mod annotations;
+mod body;
+mod builtins;
+mod calls;
+mod compare;
+mod connections;
+mod context;
+mod effects;
+mod exprs;
+mod functions;
+mod graph;
+mod hops;
+pub mod imports;
+mod listens;
+mod literals;
+mod narrow;
+mod order;
+mod pins;
+mod statements;
+mod uses;
+mod writes;
+
+#[cfg(test)]
+mod tests;
+
 pub use catalog::Catalog;
+pub use catalog::ConnectionKey;
+pub use connections::{ConnectRequest, connections};
+
+use crate::{
+    diag::{Diagnostic, codes},
+    source::{SourceId, SourceMap},
+    syntax::ast,
+};
+
+/// The files that are checked together: the roots and everything that they import.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    pub map: &'a SourceMap,
+    pub files: &'a [ast::File],
+    /// The files whose listens fire.
+    pub roots: &'a [SourceId],
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub struct Checked {
+    /// The typed program; `None` if anything is wrong with it.
+    pub movement: Option<typed::Movement>,
+    /// Every problem, by file and place.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Checks files against what the world is described to be.
+#[must_use]
+pub fn check(program: &Program<'_>, catalog: &Catalog) -> Checked {
+    let mut cx = context::Context::new(*program, catalog);
+    cx.collect();
+    let targets = imports::targets(&mut cx);
+    imports::bind(&mut cx, &targets);
+    functions::mark_fired(&mut cx);
+    functions::check(&mut cx);
+    let listens = listens::check(&mut cx);
+    if let Some(listens) = &listens {
+        effects::report_loops(&mut cx, listens);
+    }
+    let failed = cx.has_errors();
+    if failed {
+        // What uses a name may be what failed.
+        cx.problems.retain(|problem| problem.code != codes::MOV_UNUSED);
+    } else {
+        functions::warn_unused(&mut cx);
+    }
+    let mut problems = cx.problems;
+    problems.sort_by_key(|problem| {
+        let span = problem.primary.span;
+        (span.source, span.start, span.end, problem.code)
+    });
+    let functions: Option<Vec<_>> = cx.functions.into_iter().map(|decl| decl.typed).collect();
+    let constants = (cx.checked_constants.len() == cx.constants.len()).then_some(cx.checked_constants);
+    let movement = (!failed).then_some(()).and_then(|()| {
+        Some(typed::Movement {
+            connections: cx.connections,
+            constants: constants?,
+            functions: functions?,
+            listens: listens?,
+        })
+    });
+    Checked { movement, problems }
+}
+
+/// A name as it is written in a text: in backticks where it needs them.
+fn written_name(name: &str) -> String {
+    let mut letters = name.chars();
+    let plain = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if plain { name.to_owned() } else { format!("`{name}`") }
+}

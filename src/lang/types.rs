@@ -3,6 +3,10 @@
 //! A described [`lf_module::FieldType`] becomes one of these; how they relate is `types/relation.rs`, how they are
 //! written to a person `types/display.rs`.
 
+pub mod display;
+pub mod relation;
+
+use lf_module::FieldType;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -47,7 +51,114 @@ pub enum Ty {
     EmptyList,
 }
 
+/// What sort of value a type has, when its parts do not matter: what a comparison asks of both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Number,
+    Boolean,
+    Date,
+    Datetime,
+    Duration,
+    Json,
+    List,
+    /// A record, a position, a handle or a change.
+    Record,
+    Absent,
+}
+
+impl Kind {
+    /// The word for it in messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Date => "date",
+            Self::Datetime => "datetime",
+            Self::Duration => "duration",
+            Self::Json => "json",
+            Self::List => "list",
+            Self::Record => "record",
+            Self::Absent => "absent",
+        }
+    }
+
+    /// A value that has a text form: what an interpolation and `TEXT` take.
+    #[must_use]
+    pub fn is_scalar(self) -> bool {
+        match self {
+            Self::Text | Self::Number | Self::Boolean | Self::Date | Self::Datetime | Self::Duration => true,
+            Self::Json | Self::List | Self::Record | Self::Absent => false,
+        }
+    }
+
+    /// Has an order: `<`, `SORT`, `MIN`, `ORDER BY`.
+    #[must_use]
+    pub fn is_ordered(self) -> bool {
+        match self {
+            Self::Text | Self::Number | Self::Date | Self::Datetime | Self::Duration => true,
+            Self::Boolean | Self::Json | Self::List | Self::Record | Self::Absent => false,
+        }
+    }
+}
+
+impl From<&FieldType> for Ty {
+    fn from(field: &FieldType) -> Self {
+        match field {
+            FieldType::Text => Self::Text,
+            FieldType::Number => Self::Number,
+            FieldType::Boolean => Self::Boolean,
+            FieldType::Date => Self::Date,
+            FieldType::Datetime => Self::Datetime,
+            FieldType::Duration => Self::Duration,
+            FieldType::Json => Self::Json,
+            FieldType::Choice(members) if members.is_empty() => Self::Text,
+            FieldType::Choice(members) => Self::Choice(members.clone()),
+            FieldType::List(item) => Self::List(Box::new(Self::from(item.as_ref()))),
+        }
+    }
+}
+
 impl Ty {
+    /// The sort of value, looking through `| absent`.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Text | Self::Choice(_) => Kind::Text,
+            Self::Number => Kind::Number,
+            Self::Boolean => Kind::Boolean,
+            Self::Date => Kind::Date,
+            Self::Datetime => Kind::Datetime,
+            Self::Duration => Kind::Duration,
+            Self::Json => Kind::Json,
+            Self::List(_) | Self::EmptyList => Kind::List,
+            Self::Record(_) | Self::Position(_) | Self::Handle(_) | Self::Change => Kind::Record,
+            Self::Optional(inner) => inner.kind(),
+            Self::Absent => Kind::Absent,
+        }
+    }
+
+    /// Whether a value of this type may be absent.
+    #[must_use]
+    pub fn may_be_absent(&self) -> bool {
+        matches!(self, Self::Optional(_) | Self::Absent)
+    }
+
+    /// The described type of a position or a handle.
+    #[must_use]
+    pub fn described(&self) -> Option<&TypeRef> {
+        if let Self::Position(of) | Self::Handle(of) = self { Some(of) } else { None }
+    }
+
+    /// The one text that a value of this type can be: a literal, or a name bound to one.
+    #[must_use]
+    pub fn known_text(&self) -> Option<&SmolStr> {
+        let Self::Choice(members) = self else { return None };
+        if let [only] = members.as_slice() { Some(only) } else { None }
+    }
+
     /// `T | absent`, without nesting.
     #[must_use]
     pub fn optional(self) -> Self {

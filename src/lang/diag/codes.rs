@@ -57,6 +57,118 @@ codes! {
     MOV_PARSE_TOO_LARGE             Error       World "1";
     MOV_NOT_BUILT                   Error       Files "1";
 
+    // names
+    MOV_NAME_AMBIGUOUS              Error       Files "1";
+    MOV_NAME_DUPLICATE              Error       Files "1";
+    MOV_NAME_NOT_VALUE              Error       Files "1";
+    MOV_NAME_SHADOWED               Error       Files "1";
+    MOV_NAME_UNKNOWN                Error       Files "1";
+    MOV_NAME_USE_BEFORE_BIND        Error       Files "1";
+
+    // imports between files
+    MOV_IMPORT_CYCLE                Error       Files "1";
+    MOV_IMPORT_NAME                 Error       Files "1";
+    MOV_IMPORT_NOT_FOUND            Error       Files "1";
+
+    // connections and settings
+    MOV_CONNECTION_REFUSED          Error       Files "1";
+    MOV_CONNECTION_UNREACHABLE      Error       Files "1";
+    MOV_CREDENTIAL_MISSING          Error       Files "1";
+    MOV_CREDENTIAL_UNEXPECTED       Error       Files "1";
+    MOV_CREDENTIAL_UNKNOWN          Error       Files "1";
+    MOV_CREDENTIAL_WRONG_MODULE     Error       Files "1";
+    MOV_MODULE_NOT_INSTALLED        Error       Files "1";
+    MOV_MODULE_UNKNOWN              Error       Files "1";
+    MOV_SETTING_LITERAL             Error       Files "1";
+    MOV_SETTING_TWICE               Error       Files "1";
+    MOV_SETTING_TYPE                Error       Files "1";
+    MOV_SETTING_UNKNOWN             Error       Files "1";
+    MOV_SETTING_VALUE               Error       Files "1";
+
+    // types
+    MOV_TYPE_CHOICE_TWICE           Error       Files "1";
+    MOV_TYPE_CYCLE                  Error       Files "1";
+    MOV_TYPE_POSITION               Error       Files "1";
+    MOV_TYPE_UNION                  Error       Files "1";
+    MOV_TYPE_UNKNOWN                Error       Files "1";
+
+    // fields, expressions and conditions
+    MOV_ABSENT                      Error       Files "1";
+    MOV_ARITHMETIC                  Error       Files "1";
+    MOV_AS_NOT_JSON                 Error       Files "1";
+    MOV_AS_TYPE                     Error       Files "1";
+    MOV_CHOICE_UNKNOWN              Error       Files "1";
+    MOV_COMPARE_KINDS               Error       Files "1";
+    MOV_COMPARE_ORDER               Error       Files "1";
+    MOV_CONDITION_BOOLEAN           Error       Files "1";
+    MOV_CONDITION_FIXED             Warning     Files "1";
+    MOV_FIELD_TWICE                 Error       Files "1";
+    MOV_FIELD_UNKNOWN               Error       Files "1";
+    MOV_FIELD_WRITE_ONLY            Error       Files "1";
+    MOV_IF_TYPES                    Error       Files "1";
+    MOV_JSON_OPAQUE                 Error       Files "1";
+    MOV_LIST_MIXED                  Error       Files "1";
+    MOV_READ_PLACE                  Error       Files "1";
+    MOV_RECORD_NOT_VALUE            Error       Files "1";
+    MOV_SPREAD                      Error       Files "1";
+
+    // calls and functions
+    MOV_BUILTIN_ARGUMENT            Error       Files "1";
+    MOV_BUILTIN_ARGUMENTS           Error       Files "1";
+    MOV_BUILTIN_LITERAL             Error       Files "1";
+    MOV_BUILTIN_UNKNOWN             Error       Files "1";
+    MOV_CALL_ARGUMENTS              Error       Files "1";
+    MOV_CALL_ARGUMENT_TYPE          Error       Files "1";
+    MOV_CALL_ARGUMENT_UNKNOWN       Error       Files "1";
+    MOV_CALL_MIXED                  Error       Files "1";
+    MOV_CALL_NOT_FUNCTION           Error       Files "1";
+    MOV_CALL_NO_VALUE               Error       Files "1";
+    MOV_CALL_PLACE                  Error       Files "1";
+    MOV_CONSTANT_CYCLE              Error       Files "1";
+    MOV_NO_EFFECT                   Error       Files "1";
+    MOV_RETURN_MISSING              Error       Files "1";
+    MOV_RETURN_TYPE                 Error       Files "1";
+    MOV_RETURN_UNDECLARED           Error       Files "1";
+    MOV_RETURN_VALUE                Error       Files "1";
+    MOV_UNREACHABLE                 Warning     Files "1";
+
+    // walks
+    MOV_EDGE_UNKNOWN                Error       Files "1";
+    MOV_HOP_FILTER_LOCAL            Information Files "1";
+    MOV_HOP_NOT_READABLE            Error       Files "1";
+    MOV_HOP_NOT_RECORD              Error       Files "1";
+    MOV_HOP_PIN_FORM                Error       Files "1";
+    MOV_HOP_PIN_REQUIRED            Error       Files "1";
+    MOV_LIMIT_NEEDS_ORDER           Error       Files "1";
+    MOV_LIMIT_ZERO                  Error       Files "1";
+
+    // writes
+    MOV_DELETE_NOT_DELETABLE        Error       Files "1";
+    MOV_UNIQUE_FIELD_MISSING        Error       Files "1";
+    MOV_UNIQUE_NOT_FINDABLE         Error       Files "1";
+    MOV_UNIQUE_UPDATE               Error       Files "1";
+    MOV_WRITE_FIELD_MISSING         Error       Files "1";
+    MOV_WRITE_FIELD_MODE            Error       Files "1";
+    MOV_WRITE_FIELD_READ_ONLY       Error       Files "1";
+    MOV_WRITE_FIELD_TWICE           Error       Files "1";
+    MOV_WRITE_FIELD_TYPE            Error       Files "1";
+    MOV_WRITE_NOT_WRITABLE          Error       Files "1";
+    MOV_WRITE_NO_CLEAR              Error       Files "1";
+    MOV_WRITE_NO_UPDATE             Error       Files "1";
+    MOV_WRITE_SPREAD                Error       Files "1";
+    MOV_WRITE_TARGET                Error       Files "1";
+
+    // listens
+    MOV_LISTEN_CYCLE                Warning     Files "1";
+    MOV_LISTEN_FUNCTION             Error       Files "1";
+    MOV_LISTEN_NOT_LISTENABLE       Error       Files "1";
+    MOV_LISTEN_PARAM                Error       Files "1";
+    MOV_LISTEN_PATH                 Error       Files "1";
+    MOV_LISTEN_TWICE                Error       Files "1";
+
+    // the rest
+    MOV_UNUSED                      Warning     Files "1";
+
     // the project's own files
     MOV_PROJECT                     Error       World "1";
     MOV_MODULE_FILE                 Error       World "1";

@@ -1,0 +1,159 @@
+//! The built-in functions: their one table of signatures. What they do is the run machine's.
+
+use super::typed::Builtin;
+
+/// What an argument may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    Text,
+    Number,
+    Date,
+    /// Any single value that has a text form.
+    Scalar,
+    /// A date or a datetime.
+    Temporal,
+    /// A text or a list.
+    TextOrList,
+    List,
+    TextList,
+    NumberList,
+    /// A list of values that have an order.
+    OrderedList,
+    /// A list of lists.
+    ListList,
+    /// A list or json.
+    ListOrJson,
+    /// A text known when it is checked.
+    Literal(Form),
+}
+
+/// What a literal argument must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Regex,
+    Zone,
+    Time,
+    Pattern,
+    Direction,
+}
+
+/// What a call gives, in terms of its first argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gives {
+    Text,
+    TextList,
+    Number,
+    NumberList,
+    Boolean,
+    Date,
+    Datetime,
+    MaybeNumber,
+    MaybeDate,
+    MaybeDatetime,
+    MaybeDuration,
+    /// `{ text, groups } | absent`
+    MaybeMatch,
+    /// The list itself.
+    Same,
+    /// A member of the list, or absent.
+    MaybeMember,
+    /// The members, themselves lists, in one.
+    Member,
+}
+
+/// One row of the table. `COALESCE` is not in it: it takes any number of arguments of any one type.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) name: &'static str,
+    pub(super) builtin: Builtin,
+    pub(super) args: &'static [Takes],
+    /// How many of them must be given.
+    pub(super) least: usize,
+    pub(super) gives: Gives,
+}
+
+macro_rules! signatures {
+    ($($name:literal $builtin:ident ($($arg:expr),*) $least:literal $gives:ident;)*) => {
+        const SIGNATURES: &[Signature] = &[$(Signature {
+            name: $name,
+            builtin: Builtin::$builtin,
+            args: &[$($arg),*],
+            least: $least,
+            gives: Gives::$gives,
+        },)*];
+    };
+}
+
+use Form::{Direction, Pattern, Regex, Time, Zone};
+use Takes::{
+    Date, List, ListList, ListOrJson, Literal, Number, NumberList, OrderedList, Scalar, Temporal, Text, TextList,
+    TextOrList,
+};
+
+signatures! {
+    "TRIM"      Trim      (Text)                                1 Text;
+    "LOWER"     Lower     (Text)                                1 Text;
+    "UPPER"     Upper     (Text)                                1 Text;
+    "LENGTH"    Length    (TextOrList)                          1 Number;
+    "SPLIT"     Split     (Text, Text)                          2 TextList;
+    "JOIN"      Join      (TextList, Text)                      2 Text;
+    "REPLACE"   Replace   (Text, Text, Text)                    3 Text;
+    "SLICE"     Slice     (Text, Number, Number)                2 Text;
+    "SLUG"      Slug      (Text)                                1 Text;
+    "STARTS"    Starts    (Text, Text)                          2 Boolean;
+    "ENDS"      Ends      (Text, Text)                          2 Boolean;
+    "MATCH"     Match     (Text, Literal(Regex))                2 MaybeMatch;
+    "TEXT"      Text      (Scalar)                              1 Text;
+    "LINES"     Lines     (Text)                                1 TextList;
+    "ABS"       Abs       (Number)                              1 Number;
+    "FLOOR"     Floor     (Number)                              1 Number;
+    "CEIL"      Ceil      (Number)                              1 Number;
+    "ROUND"     Round     (Number, Number)                      1 Number;
+    "NUMBER"    Number    (Text)                                1 MaybeNumber;
+    "NOW"       Now       ()                                    0 Datetime;
+    "TODAY"     Today     (Literal(Zone))                       1 Date;
+    "DATE"      Date      (Text)                                1 MaybeDate;
+    "DATETIME"  Datetime  (Text)                                1 MaybeDatetime;
+    "FORMAT"    Format    (Temporal, Literal(Pattern), Literal(Zone)) 2 Text;
+    "AT_TIME"   AtTime    (Date, Literal(Time), Literal(Zone))  3 Datetime;
+    "DURATION"  Duration  (Text)                                1 MaybeDuration;
+    "COUNT"     Count     (List)                                1 Number;
+    "SUM"       Sum       (NumberList)                          1 Number;
+    "AVG"       Avg       (NumberList)                          1 MaybeNumber;
+    "MIN"       Min       (OrderedList)                         1 MaybeMember;
+    "MAX"       Max       (OrderedList)                         1 MaybeMember;
+    "FIRST"     First     (List)                                1 MaybeMember;
+    "LAST"      Last      (List)                                1 MaybeMember;
+    "ONLY"      Only      (List)                                1 MaybeMember;
+    "AT"        At        (ListOrJson, Number)                  2 MaybeMember;
+    "SORT"      Sort      (OrderedList, Literal(Direction))     1 Same;
+    "DISTINCT"  Distinct  (List)                                1 Same;
+    "FLAT"      Flat      (ListList)                            1 Member;
+    "RANGE"     Range     (Number, Number)                      2 NumberList;
+}
+
+/// Belongs to the language and is refused by name.
+const NOT_BUILT: [&str; 11] =
+    ["MAP", "FILTER", "REDUCE", "GROUP", "KEYS", "JSON", "PARSE", "PRINT", "HASH", "URL", "ENCODE"];
+
+/// The two that the table cannot express.
+pub(super) const COALESCE: &str = "COALESCE";
+pub(super) const ERROR: &str = "ERROR";
+
+pub(super) fn find(name: &str) -> Option<&'static Signature> {
+    SIGNATURES.iter().find(|signature| signature.name == name)
+}
+
+pub(super) fn is_not_built(name: &str) -> bool {
+    NOT_BUILT.contains(&name)
+}
+
+/// Every name that a call can have without a declaration.
+pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
+    SIGNATURES.iter().map(|signature| signature.name).chain(NOT_BUILT).chain([COALESCE, ERROR])
+}
+
+/// Whether a name means something everywhere, so that no declaration may take it.
+pub(super) fn is_reserved(name: &str) -> bool {
+    names().any(|known| known == name)
+}

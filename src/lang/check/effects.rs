@@ -1,0 +1,230 @@
+//! What functions do to systems, and the loops between listens that follow from it. Reads typed trees only.
+
+use indexmap::IndexSet;
+use smol_str::SmolStr;
+
+use super::{
+    context::Context,
+    order,
+    typed::{
+        Block, EntryMode, Expr, ExprKind, Function, FunctionId, Item, Listen, Path, PathStart, RecordItem,
+        StatementKind, WriteTarget,
+    },
+};
+use crate::{
+    diag::{Diagnostic, Severity, codes},
+    types::TypeRef,
+};
+
+/// The effect row of a function.
+#[derive(Debug, Clone)]
+pub(super) struct Effects {
+    /// It is not known yet: taken to write.
+    pub(super) pending: bool,
+    pub(super) reads: bool,
+    pub(super) writes: IndexSet<TypeRef>,
+    pub(super) calls: IndexSet<usize>,
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self { pending: true, reads: false, writes: IndexSet::new(), calls: IndexSet::new() }
+    }
+}
+
+impl Effects {
+    pub(super) fn writes_anything(&self) -> bool {
+        self.pending || !self.writes.is_empty()
+    }
+
+    /// What the body of a function does by itself, and whom it calls.
+    pub(super) fn of(function: &Function) -> Self {
+        let mut effects = Self { pending: false, ..Self::default() };
+        effects.block(&function.body);
+        effects
+    }
+
+    fn block(&mut self, block: &Block) {
+        for statement in block {
+            match &statement.kind {
+                StatementKind::Bind { value, local: _ } => self.expr(value),
+                StatementKind::Do(value) | StatementKind::Fail(value) => self.expr(value),
+                StatementKind::Write { write, bind: _ } => {
+                    self.writes.insert(write.on.clone());
+                    if let WriteTarget::CreateUnder { owner: record, edge: _ } | WriteTarget::Update(record) =
+                        &write.target
+                    {
+                        self.expr(record);
+                    }
+                    for entry in &write.entries {
+                        self.reads |= matches!(entry.mode, EntryMode::Fill | EntryMode::Add);
+                        self.expr(&entry.value);
+                    }
+                }
+                StatementKind::Delete { target } => {
+                    self.writes.extend(target.ty.described().cloned());
+                    self.expr(target);
+                }
+                StatementKind::Each { path, body } => {
+                    self.path(path);
+                    self.block(body);
+                }
+                StatementKind::If { arms, otherwise } => {
+                    for (condition, body) in arms {
+                        self.expr(condition);
+                        self.block(body);
+                    }
+                    if let Some(body) = otherwise {
+                        self.block(body);
+                    }
+                }
+                StatementKind::Return(value) => {
+                    if let Some(value) = value {
+                        self.expr(value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.reads = true;
+        if let PathStart::Record(record) = &path.start {
+            self.expr(record);
+        }
+        for hop in &path.hops {
+            for (_, value) in &hop.pins {
+                self.expr(value);
+            }
+            for (key, _) in &hop.order {
+                self.expr(key);
+            }
+            if let Some(filter) = &hop.filter {
+                self.expr(filter);
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Constant(_) => {}
+            ExprKind::Field { base, name: _ } => self.expr(base),
+            ExprKind::Interpolate(parts) | ExprKind::Builtin { args: parts, builtin: _ } => {
+                for part in parts {
+                    self.expr(part);
+                }
+            }
+            ExprKind::Not(operand)
+            | ExprKind::Negate(operand)
+            | ExprKind::Is { operand, ty: _ }
+            | ExprKind::As { operand, ty: _ }
+            | ExprKind::Exists(operand) => self.expr(operand),
+            ExprKind::Binary { left, right, op: _ } => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::If { arms, otherwise } => {
+                for (condition, value) in arms {
+                    self.expr(condition);
+                    self.expr(value);
+                }
+                self.expr(otherwise);
+            }
+            ExprKind::List(items) => {
+                for item in items {
+                    let (Item::One(value) | Item::Spread(value)) = item;
+                    self.expr(value);
+                }
+            }
+            ExprKind::Record(items) => {
+                for item in items {
+                    let (RecordItem::Field(_, value) | RecordItem::Spread(value)) = item;
+                    self.expr(value);
+                }
+            }
+            ExprKind::Call { function, args } => {
+                self.calls.insert(function.0 as usize);
+                for arg in args {
+                    self.expr(arg);
+                }
+            }
+            ExprKind::Read(path) => self.path(path),
+        }
+    }
+}
+
+/// Gives each function of a group, which call one another, what they all do together.
+pub(super) fn settle(cx: &mut Context<'_>, group: &[usize]) {
+    let mut all = Effects { pending: false, ..Effects::default() };
+    for &index in group {
+        let Some(function) = cx.functions.get(index) else { continue };
+        let Some(typed) = &function.typed else { continue };
+        let own = Effects::of(typed);
+        for called in own.calls.iter().filter(|called| !group.contains(called)) {
+            if let Some(other) = cx.functions.get(*called) {
+                all.reads |= other.effects.reads;
+                all.writes.extend(other.effects.writes.iter().cloned());
+            }
+        }
+        all.reads |= own.reads;
+        all.writes.extend(own.writes);
+    }
+    for &index in group {
+        if let Some(function) = cx.functions.get_mut(index) {
+            function.effects = all.clone();
+        }
+    }
+}
+
+/// Reports listens that can fire one another in a circle.
+pub(super) fn report_loops(cx: &mut Context<'_>, listens: &[Listen]) {
+    let edges: Vec<Vec<usize>> = listens
+        .iter()
+        .map(|listen| {
+            let FunctionId(function) = listen.fire;
+            let Some(function) = cx.functions.get(function as usize) else { return Vec::new() };
+            listens
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| function.effects.writes.contains(&other.on))
+                .map(|(index, _)| index)
+                .collect()
+        })
+        .collect();
+    for group in order::groups(&edges) {
+        if !order::is_cycle(&group, &edges) {
+            continue;
+        }
+        let members: Vec<&Listen> = group.iter().filter_map(|index| listens.get(*index)).collect();
+        let Some((first, others)) = members.split_first() else { continue };
+        let names: Vec<SmolStr> = members.iter().map(|listen| name(cx, listen)).collect();
+        let severity =
+            if others.is_empty() && !first.settings.echo { Severity::Information } else { Severity::Warning };
+        let shown = cx.graph.show_position(&first.on);
+        let headline = if others.is_empty() {
+            format!("`{}` writes `{shown}`, which it listens to", names.join(", "))
+        } else {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{} write what fires each other", names.join(", "))
+        };
+        let mut report = Diagnostic::error(codes::MOV_LISTEN_CYCLE, first.span, headline);
+        report.severity = severity;
+        for other in others {
+            report = report.also(other.span, "fires the other, and is fired by it");
+        }
+        cx.report(if severity == Severity::Information {
+            report
+                .label("fires a function that writes the same type")
+                .help("a change caused by a run of this listen does not fire it again")
+        } else {
+            report
+                .label("takes part in a circle")
+                .help("nothing but the depth limit of 8 ends it: write only where something differs")
+        });
+    }
+}
+
+fn name(cx: &Context<'_>, listen: &Listen) -> SmolStr {
+    let FunctionId(function) = listen.fire;
+    cx.functions.get(function as usize).map(|function| function.item.name.text.clone()).unwrap_or_default()
+}

@@ -1,0 +1,167 @@
+//! Literals as data, and settings: the places where nothing but a literal may stand, so that a check can see it.
+
+use std::collections::BTreeMap;
+
+use lf_module::{FieldType, Number, value::Value};
+use smol_str::SmolStr;
+
+use super::context::Context;
+use crate::{
+    diag::{Diagnostic, codes, suggest},
+    source::Span,
+    syntax::ast::{Expr, ExprKind, ListItem, Setting, TextPart, UnaryOp},
+    types::Ty,
+};
+
+/// The value of a literal; `None` if it is anything else.
+pub(super) fn literal(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Text(parts) => plain_text(parts).map(Value::text),
+        ExprKind::Number(number) => Some(Value::Number(number.clone())),
+        ExprKind::Duration(duration) => Some(Value::Duration(*duration)),
+        ExprKind::Bool(flag) => Some(Value::Bool(*flag)),
+        ExprKind::Null => Some(Value::Absent),
+        ExprKind::Unary { op: UnaryOp::Minus, operand, op_span: _ } => match literal(operand)? {
+            Value::Number(number) => negated(&number).map(Value::Number),
+            Value::Duration(duration) => duration.checked_neg().map(Value::Duration),
+            Value::Absent
+            | Value::Bool(_)
+            | Value::Text(_)
+            | Value::Date(_)
+            | Value::DateTime(_)
+            | Value::List(_)
+            | Value::Record(_)
+            | Value::Position(_) => None,
+        },
+        ExprKind::List(items) => items
+            .iter()
+            .map(|item| match item {
+                ListItem::Item(item) => literal(item),
+                ListItem::Spread(_) => None,
+            })
+            .collect::<Option<Vec<_>>>()
+            .map(Value::list),
+        ExprKind::Name(_)
+        | ExprKind::Field { .. }
+        | ExprKind::Path(_)
+        | ExprKind::Call(_)
+        | ExprKind::Unary { .. }
+        | ExprKind::Binary { .. }
+        | ExprKind::Is { .. }
+        | ExprKind::As { .. }
+        | ExprKind::Exists(_)
+        | ExprKind::If { .. }
+        | ExprKind::Record(_)
+        | ExprKind::Bad => None,
+    }
+}
+
+/// The text of a literal without interpolation.
+pub(super) fn plain_text(parts: &[TextPart]) -> Option<String> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            TextPart::Text(piece) => text.push_str(piece),
+            TextPart::Expr(_) => return None,
+        }
+    }
+    Some(text)
+}
+
+fn negated(number: &Number) -> Option<Number> {
+    match number.as_decimal() {
+        Some(decimal) => Some(Number::from(-decimal)),
+        None => Number::parse(&format!("-{number}")),
+    }
+}
+
+/// A setting that was given and fits.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub(super) value: Value,
+    pub(super) span: Span,
+}
+
+/// Checks the braces of a `connect` or a `listen`. What does not fit is reported and left out.
+pub(super) fn settings(
+    cx: &mut Context<'_>,
+    whose: &str,
+    given: &[Setting],
+    allowed: &BTreeMap<SmolStr, FieldType>,
+) -> BTreeMap<SmolStr, Given> {
+    let mut seen: BTreeMap<SmolStr, Span> = BTreeMap::new();
+    let mut fitting = BTreeMap::new();
+    for setting in given {
+        let name = &setting.name;
+        if let Some(first) = seen.insert(name.text.clone(), name.span) {
+            cx.report(
+                Diagnostic::error(codes::MOV_SETTING_TWICE, name.span, format!("`{}` is set twice", name.text))
+                    .also(first, "first set here")
+                    .help("keep one of the two"),
+            );
+            continue;
+        }
+        let Some(ty) = allowed.get(&name.text) else {
+            cx.report(unknown(whose, setting, allowed));
+            continue;
+        };
+        if matches!(setting.value.kind, ExprKind::Bad) {
+            continue;
+        }
+        let span = setting.value.span;
+        let Some(value) = literal(&setting.value) else {
+            cx.report(
+                Diagnostic::error(
+                    codes::MOV_SETTING_LITERAL,
+                    span,
+                    format!("the setting `{}` takes a literal", name.text),
+                )
+                .label("known only when it runs")
+                .help("write the value itself, so that a check can see it"),
+            );
+            continue;
+        };
+        if literal_fits(&value, ty) {
+            fitting.insert(name.text.clone(), Given { value, span });
+        } else {
+            let wanted = cx.graph.show(&Ty::from(ty));
+            cx.report(
+                Diagnostic::error(
+                    codes::MOV_SETTING_TYPE,
+                    span,
+                    format!("the setting `{}` takes {wanted}, not {}", name.text, cx.slice(span)),
+                )
+                .label(format!("expected {wanted}")),
+            );
+        }
+    }
+    fitting
+}
+
+fn unknown(whose: &str, setting: &Setting, allowed: &BTreeMap<SmolStr, FieldType>) -> Diagnostic {
+    let name = &setting.name;
+    let report =
+        Diagnostic::error(codes::MOV_SETTING_UNKNOWN, name.span, format!("{whose} has no setting `{}`", name.text));
+    if let Some(near) = suggest::nearest(&name.text, allowed.keys().map(SmolStr::as_str)) {
+        return report.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), name.span, near);
+    }
+    if allowed.is_empty() {
+        return report.help("it takes no settings");
+    }
+    let names: Vec<_> = allowed.keys().map(|name| format!("`{name}`")).collect();
+    report.help(format!("it takes {}", names.join(", ")))
+}
+
+/// Whether a literal is a value of a field's type.
+fn literal_fits(value: &Value, ty: &FieldType) -> bool {
+    match (value, ty) {
+        (Value::Text(_), FieldType::Text)
+        | (Value::Number(_), FieldType::Number)
+        | (Value::Bool(_), FieldType::Boolean)
+        | (Value::Duration(_), FieldType::Duration) => true,
+        (Value::Text(text), FieldType::Choice(members)) => members.contains(text),
+        (Value::List(items), FieldType::List(item)) => items.iter().all(|value| literal_fits(value, item)),
+        (value, FieldType::Json) => !value.is_absent(),
+        (_, _) => false,
+    }
+}
