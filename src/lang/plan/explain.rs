@@ -26,7 +26,9 @@ pub fn explain(plan: &Plan) -> String {
         let value = exprs::Writer { plan, function: None }.expr(constant.value);
         line(&mut out, 0, format_args!("constant {} = {value}", constant.name));
     }
-    for function in &plan.functions {
+    // A condition of one step stands with its listen.
+    let steps = |function: &Function| function.blocks.iter().map(|block| block.0.len()).sum::<usize>();
+    for function in plan.functions.iter().filter(|function| !function.hidden || steps(function) > 1) {
         explain_function(&mut out, plan, function);
     }
     out
