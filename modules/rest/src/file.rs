@@ -4,13 +4,16 @@
 //! settings and types exist, pointers fit the schema, templates hold only what their place can give.
 
 mod credential;
+mod follow;
 mod kind;
-mod references;
+mod names;
 mod request;
+mod schema;
 mod scope;
+mod shape;
 mod table;
 
-use http::HeaderName;
+use http::{HeaderName, Method};
 use lf_module::{FieldType, module::Setting};
 use serde_json::{Map, Value as Json};
 use toml::de::DeTable;
@@ -59,6 +62,10 @@ fn model(mut root: Table<'_>, problems: &mut Problems) -> Model {
     let elsewhere = settings.contains(&"url")
         || model.credentials.iter().any(|signed| signed.kind.fields.iter().any(|field| field.name == "url"));
     model.headers = headers(&mut root, &scope, problems);
+    if let Some(mut verify) = root.table("verify", problems) {
+        model.verify = request::request(&mut verify, &[Method::GET, Method::POST], &scope, problems);
+        verify.finish(problems);
+    }
     if let Some(mut error) = root.table("error", problems) {
         model.error_message = pointer(error.text("message", problems), problems);
         model.error_field = pointer(error.text("field", problems), problems);

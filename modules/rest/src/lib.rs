@@ -21,6 +21,7 @@ mod schema;
 mod source;
 mod system;
 mod template;
+mod writing;
 
 use std::sync::Arc;
 

@@ -12,6 +12,8 @@ pub(crate) struct Model {
     pub(crate) doc: String,
     pub(crate) base_url: Option<Template>,
     pub(crate) headers: Vec<(HeaderName, Template)>,
+    /// A request that shows whether the system takes the credential.
+    pub(crate) verify: Option<Request>,
     /// Where a refusal says why.
     pub(crate) error_message: Option<Pointer>,
     /// Where a refusal names the field.

@@ -61,6 +61,10 @@ impl Problems {
         self.push(span, message.into(), help, Severity::Error);
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.0.iter().any(|problem| problem.severity == Severity::Error)
     }

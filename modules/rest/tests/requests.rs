@@ -81,6 +81,22 @@ async fn a_refused_credential_says_so_without_repeating_it() {
 }
 
 #[tokio::test]
+async fn a_declared_request_verifies_the_credential_and_nothing_else_is_sent_to_describe() {
+    let (server, world, connection) = scripted(ITEM, |_| Reply::status(500));
+    assert_eq!(connection.describe(&call(&world)).await.unwrap().types.len(), 1);
+    assert!(server.received().is_empty());
+    let world = World::new(0.5);
+    let server =
+        Server::start(world.clone(), |request| Reply::status(if request.number == 0 { 204 } else { 401 })).unwrap();
+    let file = format!("verify = {{ path = \"/me\" }}\n{}{ITEM}", crate::crm::HEAD);
+    let connection = connect(&file, &server.url("/api"), world.ports()).unwrap();
+    assert_eq!(connection.describe(&call(&world)).await.unwrap().types.len(), 1);
+    assert_eq!(connection.describe(&call(&world)).await.unwrap_err().kind, Kind::Credential);
+    let request = server.received().remove(0);
+    assert_eq!((request.path.as_str(), request.header("authorization").is_some()), ("/api/me", true));
+}
+
+#[tokio::test]
 async fn a_refusal_says_what_the_system_said_and_names_its_field() {
     let file =
         format!("error = {{ message = \"/errors/0/detail\", field = \"/errors/0/at\" }}\n{}{ITEM}", crate::crm::HEAD);
