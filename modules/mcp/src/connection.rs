@@ -9,6 +9,7 @@ use lf_module::{
 };
 use lf_transport::Sends;
 use smol_str::SmolStr;
+use tokio::sync::Mutex;
 
 use crate::{
     answer::Answer,
@@ -29,6 +30,8 @@ pub(crate) struct Server {
     pub(crate) strict: bool,
     /// What the server offered when it was last described.
     pub(crate) catalog: RwLock<Option<Arc<Catalog>>>,
+    /// Held while the tools are listed for the first time, so that many calls list them once.
+    pub(crate) first_listing: Mutex<()>,
 }
 
 #[async_trait]
@@ -124,12 +127,26 @@ impl Server {
         Ok(catalog)
     }
 
+    fn known(&self) -> Option<Arc<Catalog>> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn first(&self, call: &Call) -> Result<Arc<Catalog>, CallError> {
+        let clock = &*self.client.wire.ports.clock;
+        let Ok(_listing) = lf_transport::by(clock, call.deadline, self.first_listing.lock()).await else {
+            return Err(CallError::passing("the tools were still being listed when the time was over"));
+        };
+        match self.known() {
+            Some(catalog) => Ok(catalog),
+            None => self.refresh(call).await,
+        }
+    }
+
     /// The tool called `name`, which has to be one that is used like this.
     async fn tool(&self, name: &str, sends: Sends, call: &Call) -> Result<Arc<Tool>, CallError> {
-        let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let catalog = match known {
+        let catalog = match self.known() {
             Some(catalog) => catalog,
-            None => self.refresh(call).await?,
+            None => self.first(call).await?,
         };
         let drift = |message| CallError::new(Kind::Drift, message);
         let Some(tool) = catalog.tools.get(name) else {

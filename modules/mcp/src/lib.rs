@@ -35,6 +35,7 @@ use lf_module::{
     CallError, Connection, CredentialKind, FieldType, Kind, Manifest, Module, Target, Value, module::Setting,
 };
 use lf_transport::Options;
+use tokio::sync::Mutex;
 
 use crate::{attempt::Wire, client::Client, connection::Server, endpoint::Endpoint};
 
@@ -116,6 +117,6 @@ impl Module for Mcp {
         let strict = flag("strict_results");
         let http = lf_transport::Client::new(options, target.ports.clock.clone());
         let client = Client::new(Wire { http, endpoint, ports: target.ports, patience });
-        Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None) }))
+        Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None), first_listing: Mutex::new(()) }))
     }
 }

@@ -3,7 +3,7 @@
 //! The raw schema stays what counts: fields are derived from it and never written back. Nothing kills
 //! more than itself: what cannot be understood becomes one `json` field with a warning.
 
-mod pointer;
+pub(crate) mod pointer;
 mod types;
 
 use indexmap::IndexMap;
@@ -139,6 +139,9 @@ impl<'a> Reader<'a, '_, '_> {
     fn object(&mut self, schema: &'a Value, at: &str, path: &mut Path) -> Result<Properties, &'static str> {
         let Value::Record(record) = schema else { return Err("it is not the schema of an object") };
         if let Some(reference) = record.get("$ref").and_then(Value::as_text) {
+            if path.len() > DEEPEST {
+                return Err("it goes on further than is followed");
+            }
             let target = self.follow(reference, at, path).ok_or("it refers to what is not there")?;
             let inner = pointer::place(self.base, reference);
             let found = self.object(target, &inner, path);
@@ -276,3 +279,6 @@ pub(crate) fn doc(schema: &Value) -> Option<String> {
     let text = ["description", "title"].into_iter().find_map(|key| schema.field(key).and_then(Value::as_text))?;
     Some(clean(text, text::DOC)).filter(|doc| !doc.is_empty())
 }
+
+#[cfg(test)]
+mod tests;

@@ -279,6 +279,41 @@ async fn a_call_that_is_not_waited_for_any_more_is_cancelled_and_initialize_is_n
     assert!(stage.received("notifications/cancelled").is_empty());
 }
 
+/// Writes down what is logged.
+#[derive(Default, Clone)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+    fn new_span(&self, _span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _span: &tracing::span::Id, _values: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _span: &tracing::span::Id, _follows: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut message = String::new();
+        event.record(&mut |_: &tracing::field::Field, value: &dyn std::fmt::Debug| message = format!("{value:?}"));
+        self.0.lock().unwrap().push(message);
+    }
+    fn enter(&self, _span: &tracing::span::Id) {}
+    fn exit(&self, _span: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn each_retry_is_logged() {
+    let log = Log::default();
+    let stage = stage(Fault::Status(503), Asked::List, 2);
+    let guard = tracing::subscriber::set_default(log.clone());
+    stage.describe().await.unwrap();
+    drop(guard);
+    let said: Vec<_> = log.0.lock().unwrap().iter().filter(|line| line.contains("retrying")).cloned().collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("@lf/mcp: retrying `tools/list` in 0.5 s (attempt 2 of 4)"), "{said:?}");
+    assert!(said[0].contains("503"), "{said:?}");
+}
+
 #[tokio::test]
 async fn a_server_that_closes_idle_connections_never_costs_a_write_its_outcome() {
     let offer = Offer::of(tools());

@@ -68,6 +68,7 @@ async fn one_session_serves_many_calls_at_once() {
     two.unwrap();
     three.unwrap();
     assert_eq!(stage.received("initialize").len(), 1);
+    assert_eq!(stage.received("tools/list").len(), 1);
 }
 
 #[tokio::test]

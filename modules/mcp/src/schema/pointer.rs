@@ -3,7 +3,7 @@
 use lf_module::Value;
 
 /// What `reference` (`#`, `#/$defs/Node`, `#/properties/a~1b/items/0`) points at in `root`.
-pub(super) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let path = percent_decoded(reference.strip_prefix('#')?)?;
     if path.is_empty() {
         return Some(root);
