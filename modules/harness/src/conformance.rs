@@ -109,7 +109,7 @@ pub async fn run(subject: &Subject) -> Report {
             trial.report.promise("the subject's types are described", Err(format!("`{}` is not", kind.ty)));
             continue;
         };
-        reading::check(&mut trial, kind, shape).await;
+        reading::check(&mut trial, kind, shape, &description).await;
         // A record that is written may stay: listening first, while it is known what is there.
         listening::check(&mut trial, kind, shape).await;
         writing::check(&mut trial, kind, shape).await;

@@ -90,7 +90,9 @@ impl Connection for Rest {
 
     async fn find(&self, ty: &SmolStr, by: &Record, call: &Call) -> Result<Vec<Landed>, CallError> {
         let ty = self.system.ty(ty)?;
-        if by.is_empty() || by.iter().any(|(_, value)| value.is_absent()) {
+        // Nothing and blank text identify no record.
+        let blank = |value: &Value| value.is_absent() || value.as_text().is_some_and(|text| text.trim().is_empty());
+        if by.is_empty() || by.iter().any(|(_, value)| blank(value)) {
             return Ok(Vec::new());
         }
         let same = |landed: &Landed| by.iter().all(|(name, value)| landed.fields.get(name) == Some(value));

@@ -266,3 +266,6 @@ fn earlier(top: &str, grows: Grows, took: i64, overlap: u64) -> String {
     };
     less.unwrap_or_else(|| top.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -324,8 +324,10 @@ async fn a_find_compares_again_what_the_system_filtered() {
     assert_eq!(find("Umbra").await, ["1", "4"]);
     assert_eq!(find("umbra").await, ["2"]);
     assert_eq!(find("Umb").await, Vec::<String>::new());
-    let by = Record::from_iter([("Name", Value::Absent)]);
-    assert!(connection.find(&"Company".into(), &by, &call(&crm.world)).await.unwrap().is_empty());
+    for blank in [Value::Absent, "".into(), " ".into()] {
+        let by = Record::from_iter([("Name", blank)]);
+        assert!(connection.find(&"Company".into(), &by, &call(&crm.world)).await.unwrap().is_empty());
+    }
     let by = Record::from_iter([("id", Value::from(3))]);
     assert_eq!(keys(&connection.find(&"Company".into(), &by, &call(&crm.world)).await.unwrap()), ["3"]);
     let by = Record::from_iter([("size", Value::text("small"))]);

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use lf_module::{Landed, Read, Record, TypeShape, call::Origin};
+use lf_module::{
+    Description, Key, Landed, Read, Record, TypeShape,
+    call::Origin,
+    schema::{Count, Edge},
+};
 
 use super::{Kind, Trial, other, unfit};
 
 /// More pages than any prepared system has.
 const PAGES: usize = 10_000;
 
-pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape) {
+pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape, description: &Description) {
     let name = &shape.name;
     if shape.readable {
         match all(trial, kind, shape).await {
@@ -17,6 +21,7 @@ pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape)
                 trial.report.promise(format!("a read of `{name}` ends and gives what is there"), Ok(()));
                 if shape.key.is_some() {
                     exact(trial, shape, &records).await;
+                    edges(trial, description, shape, &records).await;
                 }
             }
             Err(how) => trial.report.promise(format!("a read of `{name}` ends and gives what is there"), Err(how)),
@@ -37,9 +42,45 @@ pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape)
     }
 }
 
-/// Reads all pages, each twice.
-pub(super) async fn all(trial: &Trial<'_>, kind: &Kind, shape: &TypeShape) -> Result<Vec<Landed>, String> {
-    let mut read = Read { ty: shape.name.clone(), origin: Origin::Root, pins: kind.pins.clone(), page: None };
+/// Reads all that the root gives.
+async fn all(trial: &Trial<'_>, kind: &Kind, shape: &TypeShape) -> Result<Vec<Landed>, String> {
+    let read = Read { ty: shape.name.clone(), origin: Origin::Root, pins: kind.pins.clone(), page: None };
+    let records = pages(trial, read, shape).await?;
+    match kind.records {
+        Some(wanted) if wanted != records.len() => Err(format!("{} records, there are {wanted}", records.len())),
+        Some(_) | None => Ok(records),
+    }
+}
+
+/// Walks every edge from the first record.
+async fn edges(trial: &mut Trial<'_>, description: &Description, shape: &TypeShape, records: &[Landed]) {
+    let Some(key) = records.first().and_then(|landed| landed.key.clone()) else { return };
+    for edge in &shape.edges {
+        let kept = walk(trial, description, shape, edge, key.clone()).await;
+        trial.report.promise(format!("`{}` of a `{}` lands on what it promises", edge.name, shape.name), kept);
+    }
+}
+
+async fn walk(
+    trial: &Trial<'_>,
+    description: &Description,
+    shape: &TypeShape,
+    edge: &Edge,
+    key: Key,
+) -> Result<(), String> {
+    let target = description.get(&edge.target).ok_or("its target is not described")?;
+    let origin = Origin::Record { ty: shape.name.clone(), key, edge: edge.name.clone() };
+    let read = Read { ty: target.name.clone(), origin, pins: Record::new(), page: None };
+    let count = pages(trial, read, target).await?.len();
+    match edge.count {
+        Count::One if count != 1 => Err(format!("it landed on {count} records")),
+        Count::Optional if count > 1 => Err(format!("it landed on {count} records")),
+        Count::One | Count::Optional | Count::Many => Ok(()),
+    }
+}
+
+/// Reads all pages; the first ones twice.
+async fn pages(trial: &Trial<'_>, mut read: Read, shape: &TypeShape) -> Result<Vec<Landed>, String> {
     let mut records = Vec::new();
     for count in 0.. {
         let page = trial.connection.read(&read, &trial.call()).await.map_err(|error| error.message)?;
@@ -67,10 +108,7 @@ pub(super) async fn all(trial: &Trial<'_>, kind: &Kind, shape: &TypeShape) -> Re
     if shape.key.is_some() && keys.len() != records.len() {
         return Err("a key stands twice".to_owned());
     }
-    match kind.records {
-        Some(wanted) if wanted != records.len() => Err(format!("{} records, there are {wanted}", records.len())),
-        Some(_) | None => Ok(records),
-    }
+    Ok(records)
 }
 
 async fn exact(trial: &mut Trial<'_>, shape: &TypeShape, records: &[Landed]) {
