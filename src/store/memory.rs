@@ -5,6 +5,8 @@
 
 mod data;
 mod faults;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,

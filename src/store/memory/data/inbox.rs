@@ -1,0 +1,112 @@
+//! Changes on their way in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lf_module::Key;
+use smol_str::SmolStr;
+
+use super::{Data, Kept};
+use crate::store::{Expectation, Position, RunId, Seen, State, StoreError, TakeIn, rules::Standing};
+
+impl Data {
+    pub(in crate::store::memory) fn position(&self, listen: &str) -> Option<Position> {
+        self.listens.get(listen).cloned().flatten()
+    }
+
+    pub(in crate::store::memory) fn listens(&self) -> Vec<SmolStr> {
+        let placed = self.listens.iter().filter(|(_, position)| position.is_some()).map(|(name, _)| name.clone());
+        let open = self.open.iter().filter(|(_, runs)| !runs.is_empty()).map(|((name, _), _)| name.clone());
+        placed.chain(open).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    pub(in crate::store::memory) fn drop_listen(&mut self, listen: &str, now: i64) {
+        self.listens.insert(listen.into(), None);
+        self.seen.retain(|(name, _), _| name != listen);
+        let open: Vec<RunId> =
+            self.open.iter().filter(|((name, _), _)| name == listen).flat_map(|(_, runs)| runs).copied().collect();
+        for id in open {
+            self.change(id, |standing| standing.cancel(now));
+        }
+    }
+
+    pub(in crate::store::memory) fn seen(&self, listen: &str, keys: &[Key]) -> BTreeMap<Key, Seen> {
+        let known =
+            |key: &Key| self.seen.get(&(listen.into(), key.clone())).map(|(seen, _)| (key.clone(), seen.clone()));
+        keys.iter().filter_map(known).collect()
+    }
+
+    pub(in crate::store::memory) fn unseen(&self, listen: &str, round: i64, limit: u32) -> Vec<Seen> {
+        let gone = self.seen.iter().filter(|((name, _), (_, marked))| name == listen && *marked < round);
+        gone.take(limit as usize).map(|(_, (seen, _))| seen.clone()).collect()
+    }
+
+    pub(in crate::store::memory) fn take_in(
+        &mut self,
+        listen: &str,
+        batch: TakeIn,
+        now: i64,
+    ) -> Result<Vec<RunId>, StoreError> {
+        let standings = batch
+            .runs
+            .iter()
+            .map(|run| Standing::taken_in(run.state, run.reason.clone(), now))
+            .collect::<Result<Vec<_>, _>>()?;
+        let name = SmolStr::from(listen);
+        let kept = self.listens.entry(name.clone()).or_default();
+        if batch.position.is_some() {
+            kept.clone_from(&batch.position);
+        }
+        let round = kept.as_ref().map_or(0, |position| position.round);
+        for seen in batch.seen {
+            self.seen.insert((name.clone(), seen.key.clone()), (seen, round));
+        }
+        for key in batch.touched {
+            if let Some((_, marked)) = self.seen.get_mut(&(name.clone(), key)) {
+                *marked = round;
+            }
+        }
+        for key in batch.forget {
+            self.seen.remove(&(name.clone(), key));
+        }
+        for id in batch.fulfilled {
+            self.expectations.remove(&id);
+        }
+        let mut new = Vec::new();
+        for (run, standing) in batch.runs.into_iter().zip(standings) {
+            let delivery = (run.listen.clone(), run.delivery.clone());
+            if self.deliveries.contains_key(&delivery) {
+                continue;
+            }
+            self.deliveries.insert(delivery, now);
+            self.last_run += 1;
+            let id = RunId(self.last_run);
+            let record = (run.listen.clone(), run.key.clone());
+            self.listens.entry(run.listen.clone()).or_default();
+            let opens = standing.state.keeps_turn();
+            self.runs.insert(id, Kept { new: run, taken_in: now, standing, entries: Vec::new() });
+            if opens {
+                self.open.entry(record.clone()).or_default().insert(id);
+                if self.open.get(&record).is_some_and(|runs| runs.len() == 1) {
+                    self.pass_turn(&record, None);
+                }
+            }
+            new.push(id);
+        }
+        Ok(new)
+    }
+
+    pub(in crate::store::memory) fn expectations(&self, watcher: &str) -> Vec<(i64, Expectation)> {
+        let watched = self.expectations.iter().filter(|(_, expectation)| expectation.watcher == watcher);
+        watched.map(|(id, expectation)| (*id, expectation.clone())).collect()
+    }
+
+    pub(in crate::store::memory) fn open(&self, listen: &str) -> u64 {
+        let waits = |id: &&RunId| {
+            self.runs
+                .get(id)
+                .is_some_and(|kept| matches!(kept.standing.state, State::Ready | State::Running | State::Retry))
+        };
+        let runs = self.open.iter().filter(|((name, _), _)| name == listen).flat_map(|(_, runs)| runs);
+        runs.filter(waits).count() as u64
+    }
+}
