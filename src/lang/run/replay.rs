@@ -3,9 +3,8 @@
 //! INVARIANT: only successes answer a replay, a refused call is made again; and a journal that does not fit the plan is
 //! an error that shows both sides, never a guess.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use indexmap::IndexMap;
 use smol_str::SmolStr;
 
 use super::{
@@ -79,8 +78,8 @@ pub fn replay(plan: &Plan, entries: &[Entry]) -> Result<Replayed, Failure> {
 
 fn next_answer(
     effects: &[Effect],
-    settled: &mut IndexMap<SmolStr, Settlement>,
-    intents: &IndexMap<SmolStr, Written>,
+    settled: &mut BTreeMap<SmolStr, Settlement>,
+    intents: &BTreeMap<SmolStr, Written>,
 ) -> Result<Option<(super::Address, Settlement)>, Failure> {
     let Some(Effect::Call { address, connection, request, place: _ }) = effects.first() else { return Ok(None) };
     if let Some(Written { intent, settled: _, done: _ }) = intents.get(&address.0)
@@ -90,7 +89,7 @@ fn next_answer(
         return Err(journal(format!("the journal sent {was:?} for `{address}`; the run asks for {is:?}")));
     }
     // Order in the journal is not the order asked for only where an attempt read anew; the address decides.
-    Ok(settled.shift_remove(&address.0).map(|settlement| (address.clone(), settlement)))
+    Ok(settled.remove(&address.0).map(|settlement| (address.clone(), settlement)))
 }
 
 fn asked(effects: &[Effect]) -> String {
@@ -152,8 +151,8 @@ fn refused(settlement: &Settlement) -> bool {
 /// A journal after its attempts: what answers.
 struct Kept {
     fired: Fired,
-    settled: IndexMap<SmolStr, Settlement>,
-    intents: IndexMap<SmolStr, Written>,
+    settled: BTreeMap<SmolStr, Settlement>,
+    intents: BTreeMap<SmolStr, Written>,
     finished: Option<Finish>,
 }
 
@@ -174,7 +173,7 @@ impl Kept {
             return Err(journal("the journal does not begin with the start of a run".to_owned()));
         };
         let mut kept =
-            Self { fired: fired.clone(), settled: IndexMap::new(), intents: IndexMap::new(), finished: None };
+            Self { fired: fired.clone(), settled: BTreeMap::new(), intents: BTreeMap::new(), finished: None };
         for entry in entries {
             kept.add(entry)?;
         }
@@ -195,7 +194,7 @@ impl Kept {
                 self.intents.insert(intent.address.0.clone(), written);
             }
             Entry::Decided { address, done: false, .. } => {
-                self.intents.shift_remove(&address.0);
+                self.intents.remove(&address.0);
             }
             Entry::Decided { address, done: true, .. } => {
                 if let Some(written) = self.intents.get_mut(&address.0) {
@@ -207,7 +206,7 @@ impl Kept {
                     written.settled = true;
                 }
                 if refused(settlement) {
-                    self.intents.shift_remove(&address.0);
+                    self.intents.remove(&address.0);
                 } else if self.settled.insert(address.0.clone(), settlement.clone()).is_some() {
                     return Err(journal(format!("the journal settles `{}` twice", address.0)));
                 }

@@ -17,7 +17,6 @@ pub(in crate::run) fn equal(scratch: &mut Scratch, left: &Value, right: &Value) 
 }
 
 fn same(scratch: &mut Scratch, left: &Value, right: &Value, depth: usize) -> Result<bool, Failure> {
-    scratch.spend(1)?;
     let Some(depth) = depth.checked_sub(1) else {
         return Err(program(format!("a value can nest at most {} deep", limits::DEPTH)));
     };
@@ -26,6 +25,7 @@ fn same(scratch: &mut Scratch, left: &Value, right: &Value, depth: usize) -> Res
             if left.len() != right.len() {
                 return Ok(false);
             }
+            scratch.spend(left.len())?;
             for (left, right) in left.iter().zip(right.iter()) {
                 if !same(scratch, left, right, depth)? {
                     return Ok(false);
@@ -66,7 +66,7 @@ fn same_fields(scratch: &mut Scratch, left: &Record, right: &Record, depth: usiz
             return Ok(false);
         }
     }
-    scratch.spend(right.len())?;
+    scratch.spend(left.len() + right.len())?;
     Ok(right.iter().all(|(name, value)| value.is_absent() || left.get(name).is_some()))
 }
 
@@ -99,7 +99,9 @@ pub(in crate::run) fn order(left: &Value, right: &Value) -> Result<Ordering, Fai
 
 /// Whether a list has the value as a member.
 pub(in crate::run) fn member(scratch: &mut Scratch, value: &Value, list: &Value) -> Result<bool, Failure> {
-    for item in super::lists::items(list, "IN")? {
+    let items = super::lists::items(list, "IN")?;
+    scratch.spend(items.len() / 16)?;
+    for item in items {
         if equal(scratch, value, item)? {
             return Ok(true);
         }

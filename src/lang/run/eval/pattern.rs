@@ -8,13 +8,18 @@ use jiff::{
     tz::Offset,
 };
 
-/// What is written.
+/// What is written. A date is its midnight in UTC.
 pub(super) struct Moment {
     pub(super) date: Date,
-    /// A date has no time of day.
-    pub(super) clock: Option<(Time, Offset)>,
+    pub(super) time: Time,
+    pub(super) offset: Offset,
 }
 
+/// Every part, a longer one before its beginning.
+const PARTS: [&str; 22] = [
+    "YYYY", "YY", "MMMM", "MMM", "MM", "M", "DD", "D", "dddd", "ddd", "HH", "H", "hh", "h", "A", "mm", "m", "ss", "s",
+    "SSS", "T", "Z",
+];
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -36,55 +41,38 @@ pub(super) fn write(pattern: &str, moment: &Moment) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
-        if first == '[' {
-            let inner = rest.strip_prefix('[').unwrap_or_default();
-            let (text, after) =
-                inner.split_once(']').ok_or_else(|| format!("`FORMAT`: a `[` of \"{pattern}\" is not closed"))?;
+        if let Some((text, after)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
             out.push_str(text);
             rest = after;
-            continue;
-        }
-        let length = rest.chars().take_while(|next| *next == first).count() * first.len_utf8();
-        let (run, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        rest = after;
-        if first.is_ascii_alphabetic() {
-            part(&mut out, run, moment, pattern)?;
+        } else if let Some((name, after)) = PARTS.iter().find_map(|name| Some((*name, rest.strip_prefix(name)?))) {
+            part(&mut out, name, moment);
+            rest = after;
+        } else if first.is_ascii_alphabetic() {
+            return Err(format!(
+                "`FORMAT`: `{first}` in \"{pattern}\" stands for nothing; text stands in brackets, as in \"[week] DD\""
+            ));
         } else {
-            out.push_str(run);
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
         }
     }
     Ok(out)
 }
 
-fn part(out: &mut String, run: &str, moment: &Moment, pattern: &str) -> Result<(), String> {
-    let Moment { date, clock } = moment;
-    let date_part = match run {
-        "YYYY" => Some(write!(out, "{:04}", date.year())),
-        "YY" => Some(write!(out, "{:02}", date.year().rem_euclid(100))),
-        "MMMM" => Some(out.write_str(month(*date))),
-        "MMM" => Some(out.write_str(short(month(*date)))),
-        "MM" => Some(write!(out, "{:02}", date.month())),
-        "M" => Some(write!(out, "{}", date.month())),
-        "DD" => Some(write!(out, "{:02}", date.day())),
-        "D" => Some(write!(out, "{}", date.day())),
-        "dddd" => Some(out.write_str(day(*date))),
-        "ddd" => Some(out.write_str(short(day(*date)))),
-        _ => None,
-    };
-    if date_part.is_some() {
-        return Ok(());
-    }
-    let known = matches!(run, "HH" | "H" | "hh" | "h" | "A" | "mm" | "m" | "ss" | "s" | "SSS" | "Z");
-    if !known {
-        return Err(format!(
-            "`FORMAT` does not know `{run}` in \"{pattern}\"; text stands in brackets, as in \"[week] DD\""
-        ));
-    }
-    let Some((time, offset)) = clock else {
-        return Err(format!("`FORMAT`: a date has no time of day, so `{run}` in \"{pattern}\" means nothing"));
-    };
+fn part(out: &mut String, name: &str, moment: &Moment) {
+    let Moment { date, time, offset } = moment;
     let twelve = (time.hour() + 11).rem_euclid(12) + 1;
-    let _never_fails = match run {
+    let _never_fails = match name {
+        "YYYY" => write!(out, "{:04}", date.year()),
+        "YY" => write!(out, "{:02}", date.year().rem_euclid(100)),
+        "MMMM" => out.write_str(month(*date)),
+        "MMM" => out.write_str(short(month(*date))),
+        "MM" => write!(out, "{:02}", date.month()),
+        "M" => write!(out, "{}", date.month()),
+        "DD" => write!(out, "{:02}", date.day()),
+        "D" => write!(out, "{}", date.day()),
+        "dddd" => out.write_str(day(*date)),
+        "ddd" => out.write_str(short(day(*date))),
         "HH" => write!(out, "{:02}", time.hour()),
         "H" => write!(out, "{}", time.hour()),
         "hh" => write!(out, "{twelve:02}"),
@@ -95,14 +83,21 @@ fn part(out: &mut String, run: &str, moment: &Moment, pattern: &str) -> Result<(
         "ss" => write!(out, "{:02}", time.second()),
         "s" => write!(out, "{}", time.second()),
         "SSS" => write!(out, "{:03}", time.millisecond()),
-        _ => {
-            let seconds = offset.seconds();
-            let sign = if seconds < 0 { '-' } else { '+' };
-            let minutes = seconds.abs() / 60;
-            write!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-        }
+        "Z" => zone(out, *offset),
+        // `T` stands for itself, as in ISO 8601.
+        other => out.write_str(other),
     };
-    Ok(())
+}
+
+/// `Z` in UTC, else `+02:00`.
+fn zone(out: &mut String, offset: Offset) -> std::fmt::Result {
+    let seconds = offset.seconds();
+    if seconds == 0 {
+        return out.write_str("Z");
+    }
+    let sign = if seconds < 0 { '-' } else { '+' };
+    let minutes = seconds.abs() / 60;
+    write!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 fn month(date: Date) -> &'static str {

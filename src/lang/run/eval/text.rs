@@ -1,7 +1,7 @@
 //! The text built-ins. A character is what a reader takes for one (a grapheme cluster).
 
 use lf_module::value::{Record, Value};
-use regex::RegexBuilder;
+use regex::Regex;
 use smol_str::SmolStr;
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -9,8 +9,6 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::{limits, program, scalar};
 use crate::run::{io::Failure, state::Scratch};
 
-/// Bytes that a compiled pattern, and its run, may take.
-const PATTERN: usize = 1 << 20;
 /// Patterns that a run keeps compiled.
 const PATTERNS: usize = 64;
 
@@ -91,8 +89,8 @@ pub(super) fn slug(text: &str) -> SmolStr {
 /// `MATCH(text, "regex")`: the first match and its groups, in time linear in the text.
 pub(super) fn find(scratch: &mut Scratch, text: &str, pattern: &str) -> Result<Value, Failure> {
     if !scratch.patterns.contains_key(pattern) {
-        let built = RegexBuilder::new(pattern).size_limit(PATTERN).dfa_size_limit(PATTERN).build();
-        let built = built.map_err(|wrong| {
+        // The engine bounds the size of a pattern by itself, and runs in time linear in the text.
+        let built = Regex::new(pattern).map_err(|wrong| {
             let why = wrong.to_string();
             let why = why.lines().last().unwrap_or_default();
             program(format!("`MATCH` cannot use the pattern \"{pattern}\": {}", why.trim_start_matches("error: ")))

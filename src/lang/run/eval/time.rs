@@ -4,7 +4,7 @@
 use jiff::{
     SignedDuration, Timestamp,
     civil::{Date, Time},
-    tz::{TimeZone, TimeZoneDatabase},
+    tz::{Offset, TimeZone, TimeZoneDatabase},
 };
 use lf_module::value::Value;
 
@@ -101,6 +101,7 @@ pub(super) fn today(now: Timestamp, name: &str, doing: &str) -> Result<Value, Fa
 pub(super) fn at_time(date: Date, clock: &str, name: &str) -> Result<Value, Failure> {
     let zone = zone(name, "AT_TIME")?;
     let time = clock_time(clock)
+        .or_else(|| clock.parse().ok())
         .ok_or_else(|| program(format!("`AT_TIME` needs a time of day such as \"09:00\", not \"{clock}\"")))?;
     let zoned = date.to_datetime(time).to_zoned_datetime(zone).map_err(|_| number::overflow("AT_TIME"))?;
     Ok(Value::DateTime(zoned.timestamp()))
@@ -124,13 +125,13 @@ fn clock_time(text: &str) -> Option<Time> {
 pub(super) fn format(value: &Value, pattern: &str, name: Option<&str>) -> Result<Value, Failure> {
     let zone = name.map_or(Ok(TimeZone::UTC), |name| zone(name, "FORMAT"))?;
     let moment = if let Value::Date(date) = value {
-        pattern::Moment { date: *date, clock: None }
+        pattern::Moment { date: *date, time: Time::midnight(), offset: Offset::UTC }
     } else {
         let Value::DateTime(instant) = value else {
             return Err(drift(format!("`FORMAT` needs a date or a datetime; it is {}", scalar::kind(value))));
         };
         let zoned = instant.to_zoned_datetime(zone);
-        pattern::Moment { date: zoned.date(), clock: Some((zoned.time(), zoned.offset())) }
+        pattern::Moment { date: zoned.date(), time: zoned.time(), offset: zoned.offset() }
     };
     limits::text(pattern::write(pattern, &moment).map_err(program)?)
 }

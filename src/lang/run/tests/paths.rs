@@ -184,3 +184,17 @@ fn ten_thousand_records_take_work_in_proportion() {
     };
     assert_eq!((steps(100), steps(10_000)), (100, 10_000));
 }
+
+/// What stands before a step is evaluated before it: no effect comes before a failure that the text puts first.
+#[test]
+fn an_effect_waits_for_what_stands_before_it() {
+    let noting = function("noting", &[], 0, vec![create(None, on(TRACKER, "note"), vec![]), give(number("1"))]);
+    let fails = || binary(Op::Divide, number("1"), number("0"), Ty::Number);
+    let notes = || call(1, Vec::new(), Ty::Number);
+    for (value, writes) in [(list(vec![fails(), notes()]), 0), (list(vec![notes(), fails()]), 1)] {
+        let plan = compile(&movement(vec![function("f", &[], 0, vec![give(value)]), noting.clone()]));
+        let (calls, finish) = run_with(&plan, Vec::new(), |_, _| written("note", None, &[]));
+        assert!(matches!(finish, Finish::Failed(_)));
+        assert_eq!(calls.len(), writes);
+    }
+}
