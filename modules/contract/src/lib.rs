@@ -76,7 +76,7 @@
 //!             fields: vec![title],
 //!             readable: true,
 //!             writable: true,
-//!             listenable: Some(Listening { how: How::Poll, deletions: true, pins: vec![] }),
+//!             listenable: Some(Listening { how: How::Poll, deletions: true, every: None, pins: vec![] }),
 //!             find_by: vec![vec!["title".into()]],
 //!             create_repeat: Repeat::Harmless,
 //!             ..TypeShape::default()

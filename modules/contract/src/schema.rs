@@ -204,6 +204,9 @@ pub struct Listening {
     pub how: How,
     /// Whether deletions are seen.
     pub deletions: bool,
+    /// How often a polled system may well be asked, in seconds, where a listen does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u32>,
     /// Fields that a `WHERE` of the listen must or may pin, by name.
     #[serde(default)]
     pub pins: Vec<Pin>,

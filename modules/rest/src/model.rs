@@ -71,6 +71,8 @@ pub(crate) struct Type {
     pub(crate) update: Option<Update>,
     pub(crate) delete: Option<Request>,
     pub(crate) follow: Option<Follow>,
+    /// How often it may well be asked, in seconds, where a listen does not say.
+    pub(crate) every: Option<u32>,
     /// Fields with the parameters of `list` that filter by them.
     pub(crate) find_by: Vec<Vec<(SmolStr, String)>>,
     pub(crate) edges: Vec<Walk>,

@@ -439,7 +439,10 @@ fn kinds(cx: &mut Context<'_>, given: Option<&Given>, listening: Option<&Listeni
 }
 
 fn every(cx: &mut Context<'_>, given: Option<&Given>, on: Option<(&TypeShape, &Listening)>) -> Option<SignedDuration> {
-    let Some(given) = given else { return Some(DEFAULT_EVERY) };
+    let Some(given) = given else {
+        let suits = on.and_then(|(_, listening)| listening.every);
+        return Some(suits.map_or(DEFAULT_EVERY, |seconds| SignedDuration::from_secs(seconds.into())));
+    };
     let Value::Duration(every) = given.value else { return None };
     if every < LEAST_EVERY {
         wrong(cx, given.span, "`every` is at least 1s".to_owned(), "write `1s` or more");

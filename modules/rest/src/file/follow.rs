@@ -9,7 +9,11 @@ use crate::{
     schema::Schema,
 };
 
-pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problems) -> Option<Follow> {
+/// The longest interval of `every`, in seconds.
+const DAY: u64 = 86_400;
+
+/// The way, and how often it may well be asked where a listen does not say (seconds).
+pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problems) -> Option<(Follow, Option<u32>)> {
     let by = table.required_text("by", problems);
     if let Some(by) = by.as_ref().filter(|by| by.value == "webhook") {
         problems.error_with(&by.span, "listening by `webhook` is not built yet", "listen by `cursor` or by `list`");
@@ -18,6 +22,13 @@ pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problem
     let field = table.text("field", problems);
     let query = table.text("query", problems);
     let overlap = table.whole("overlap", problems);
+    let every = match table.whole("every", problems) {
+        Some(every) if every.value == 0 || every.value > DAY => {
+            problems.error_with(&every.span, "`every` is in seconds, from 1 to 86400", "write `every = 30`");
+            return None;
+        }
+        every => every.and_then(|every| u32::try_from(every.value).ok()),
+    };
     let span = table.span.clone();
     if !table.finish(problems) {
         return None;
@@ -33,7 +44,7 @@ pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problem
                     "write `by = \"cursor\"`, or take it out",
                 );
             }
-            Some(Follow::List)
+            Some((Follow::List, every))
         }
         "cursor" => {
             if field.is_none() || query.is_none() {
@@ -64,7 +75,7 @@ pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problem
                 }
             };
             let overlap = overlap.map(|overlap| overlap.value).unwrap_or_default();
-            Some(Follow::Cursor { field: pointer, grows, parameter: query?.value, overlap })
+            Some((Follow::Cursor { field: pointer, grows, parameter: query?.value, overlap }, every))
         }
         other => {
             problems.unknown(

@@ -131,6 +131,7 @@ impl Kind<'_> {
             }
             follow::read(inner, &schema, problems)
         });
+        let (follow, every) = follow.map_or((None, None), |(follow, every)| (Some(follow), every));
         let mut edges = Vec::new();
         let mut edge_shapes = Vec::new();
         for (name, node) in table.entries("edge", problems) {
@@ -157,6 +158,7 @@ impl Kind<'_> {
             update,
             delete,
             follow,
+            every,
             find_by,
             edges,
         };

@@ -45,6 +45,7 @@ pub(super) fn complete(ty: &mut Type) {
     shape.listenable = ty.follow.as_ref().map(|follow| Listening {
         how: How::Poll,
         deletions: matches!(follow, Follow::List),
+        every: ty.every,
         pins: shape.pins.clone(),
     });
     shape.find_by = lookups;
