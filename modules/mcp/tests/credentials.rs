@@ -7,7 +7,7 @@ use lf_module::{Kind, Module as _, Value, call::Settings};
 use crate::stage::{Stage, connect, credential, tools};
 
 fn refused(fields: &[(&str, &str)]) -> String {
-    let error = connect(&World::new(0.0), credential(fields), Settings::new()).unwrap_err();
+    let error = connect(World::new(0.0).ports(), credential(fields), Settings::new()).unwrap_err();
     assert_eq!(error.kind, Kind::Limit);
     assert!(!error.message.contains("s3cret"), "{error}");
     error.message
@@ -20,7 +20,7 @@ async fn a_token_goes_under_its_header_as_written() {
     let server = Server::start(world.clone(), move |received| offer.reply(received)).unwrap();
     let url = server.url("/mcp?workspace=7#top");
     let fields = [("url", url.as_str()), ("token", "s3cret"), ("header", "X-Api-Key")];
-    let connection = connect(&world, credential(&fields), Settings::new()).unwrap();
+    let connection = connect(world.ports(), credential(&fields), Settings::new()).unwrap();
     let stage = Stage { world, server: Some(server), connection };
     stage.describe().await.unwrap();
     for request in stage.server.as_ref().unwrap().received() {
@@ -68,7 +68,7 @@ fn what_cannot_make_a_connection_is_refused() {
 fn oauth_is_refused_naming_what_to_use() {
     let mut sign_in = credential(&[("url", "https://example.com/mcp")]);
     sign_in.kind = "mcp".into();
-    let error = connect(&World::new(0.0), sign_in, Settings::new()).unwrap_err();
+    let error = connect(World::new(0.0).ports(), sign_in, Settings::new()).unwrap_err();
     assert!(error.message.contains("--credential mcp_token"), "{error}");
     let module = Mcp::default();
     let kind = module.manifest().credentials.iter().find(|kind| kind.name == "mcp").unwrap();
@@ -79,7 +79,7 @@ fn oauth_is_refused_naming_what_to_use() {
 fn a_timeout_has_to_be_one() {
     let world = World::new(0.0);
     let fields = [("url", "https://example.com/mcp"), ("token", "t")];
-    let with = |value| connect(&world, credential(&fields), [("timeout".into(), value)].into_iter().collect());
+    let with = |value| connect(world.ports(), credential(&fields), [("timeout".into(), value)].into_iter().collect());
     assert!(with(Value::Duration(jiff::SignedDuration::from_secs(5))).is_ok());
     assert!(with(Value::Duration(jiff::SignedDuration::from_secs(-5))).is_err());
     assert!(with(Value::from(5)).is_err());
@@ -89,7 +89,7 @@ fn a_timeout_has_to_be_one() {
 async fn metadata_addresses_are_not_reached() {
     let world = World::new(0.0);
     let fields = [("url", "http://169.254.169.254/mcp"), ("token", "t")];
-    let connection = connect(&world, credential(&fields), Settings::new()).unwrap();
+    let connection = connect(world.ports(), credential(&fields), Settings::new()).unwrap();
     let stage = Stage { world, server: None, connection };
     let error = stage.describe().await.unwrap_err();
     assert_eq!((error.kind, error.attempts), (Kind::Limit, 1), "{error}");

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "what a test looks for and does not find should stop it")]
 
 mod calls;
+mod conformance;
 mod credentials;
 mod listing;
 mod retries;

@@ -188,7 +188,7 @@ async fn refused_is_sent_again_and_arrives_when_the_server_is_back() {
             }
         };
         let url = format!("http://127.0.0.1:{port}/mcp");
-        let connection = connect(&world, credential(&[("url", &url), ("token", "t")]), Settings::new()).unwrap();
+        let connection = connect(world.ports(), credential(&[("url", &url), ("token", "t")]), Settings::new()).unwrap();
         let mut stage = Stage { world: world.clone(), server: None, connection };
         if asked != Asked::Initialize {
             let before = start();
@@ -218,7 +218,7 @@ async fn a_name_that_is_not_found_is_tried_four_times() {
     for asked in REQUESTS {
         let world = World::new(0.9);
         let fields = [("url", "http://no-such-host.invalid/mcp"), ("token", "t")];
-        let connection = connect(&world, credential(&fields), Settings::new()).unwrap();
+        let connection = connect(world.ports(), credential(&fields), Settings::new()).unwrap();
         let stage = Stage { world: world.clone(), server: None, connection };
         let error = asked.run(&stage).await.unwrap_err();
         assert_eq!((error.kind, error.acted, error.attempts), (Kind::Passing, Acted::No, 4), "{asked:?}: {error}");

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use lf_harness::{Received, Reply, Server, World, mcp::Offer};
 use lf_mcp::Mcp;
 use lf_module::{
-    Call, CallError, Clock as _, Connection, Credential, Description, Module as _, Page, Read, Record, Secret, Target,
-    Value, Write, Written,
+    Call, CallError, Clock as _, Connection, Credential, Description, Module as _, Page, Ports, Read, Record, Secret,
+    Target, Value, Write, Written,
     call::{Origin, Settings},
 };
 use serde_json::{Value as Json, json};
@@ -54,11 +54,11 @@ pub(crate) fn credential(fields: &[(&str, &str)]) -> Credential {
 }
 
 pub(crate) fn connect(
-    world: &Arc<World>,
+    ports: Ports,
     credential: Credential,
     settings: Settings,
 ) -> Result<Arc<dyn Connection>, CallError> {
-    let target = Target { id: "tracker".into(), settings, credential: Some(credential), ports: world.ports() };
+    let target = Target { id: "tracker".into(), settings, credential: Some(credential), ports };
     Mcp::default().connect(target)
 }
 
@@ -77,7 +77,7 @@ impl Stage {
         let world = World::new(0.9);
         let server = Server::start(world.clone(), script).unwrap();
         let url = server.url("/mcp");
-        let connection = connect(&world, credential(&[("url", &url), ("token", "s3cret")]), settings).unwrap();
+        let connection = connect(world.ports(), credential(&[("url", &url), ("token", "s3cret")]), settings).unwrap();
         Self { world, server: Some(server), connection }
     }
 
