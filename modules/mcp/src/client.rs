@@ -39,6 +39,14 @@ pub(crate) struct Ask<'a> {
     pub(crate) what: &'a str,
 }
 
+/// An answer, or the server's refusal in the protocol's terms.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) answer: Result<Value, RpcError>,
+    /// How many requests it took.
+    pub(crate) attempts: u32,
+}
+
 /// What a row of attempts ended with.
 enum Got {
     Answer(Result<Value, RpcError>),
@@ -68,21 +76,25 @@ impl Client {
     ///
     /// A session that is lost is opened anew, and a request that changes nothing is then sent once more.
     /// A write is not: a 404 from something in front of the server may come after the call was done.
-    pub(crate) async fn request(&self, ask: Ask<'_>, call: &Call) -> Result<Result<Value, RpcError>, CallError> {
+    pub(crate) async fn request(&self, ask: Ask<'_>, call: &Call) -> Result<Reply, CallError> {
         let mut renewed = false;
         loop {
             let session = self.session(call).await?;
             let job = Job { module: crate::NAME, what: ask.what, deadline: call.deadline };
-            let attempt = |_| self.attempt(&session, ask, call);
+            let mut attempts = 0;
+            let attempt = |number| {
+                attempts = number;
+                self.attempt(&session, ask, call)
+            };
             let lost = match retry::drive(&self.wire.ports, &self.policy, job, attempt).await? {
-                Got::Answer(answer) => return Ok(answer),
+                Got::Answer(answer) => return Ok(Reply { answer, attempts }),
                 Got::SessionDoubted(error) => {
-                    self.forget(&session).await;
+                    self.forget(&session, call).await;
                     return Err(error);
                 }
                 Got::SessionGone(error) => error,
             };
-            self.forget(&session).await;
+            self.forget(&session, call).await;
             match ask.sends {
                 Sends::Safe if renewed => return Err(lost),
                 Sends::Safe => renewed = true,
@@ -106,8 +118,10 @@ impl Client {
     }
 
     /// Drops `gone`, unless another call has opened a new one meanwhile.
-    async fn forget(&self, gone: &Arc<Session>) {
-        let mut slot = self.session.lock().await;
+    async fn forget(&self, gone: &Arc<Session>, call: &Call) {
+        // Who holds the lock for long is opening a session, and then there is none to forget.
+        let lock = lf_transport::by(&*self.wire.ports.clock, call.deadline, self.session.lock());
+        let Ok(mut slot) = lock.await else { return };
         if slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, gone)) {
             *slot = None;
         }

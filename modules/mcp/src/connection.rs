@@ -178,15 +178,21 @@ impl Server {
         let params = format!(r#"{{"name":{},"arguments":{}}}"#, message::quoted(name), json::plain(&arguments));
         let what = format!("tools/call {}", clean(name, 128));
         let ask = Ask { method: "tools/call", params: &params, sends, what: &what };
+        let reply = self.client.request(ask, call).await?;
         let refused = |text: &str, code: Option<i64>| {
             let field = blame::argument(text, &tool.argument_names());
             let about = field.map(|field| format!(" (about `{field}`)")).unwrap_or_default();
             let message = format!("`{what}`: the server refused it{about}: {text}");
-            CallError { status: code, field: field.map(str::to_owned), ..CallError::refused(message) }
+            CallError {
+                status: code,
+                field: field.map(str::to_owned),
+                attempts: reply.attempts,
+                ..CallError::refused(message)
+            }
         };
-        match self.client.request(ask, call).await? {
+        match &reply.answer {
             Err(error) => Err(refused(&error.message, Some(error.code))),
-            Ok(result) => match Answer::read(tool, &result) {
+            Ok(result) => match Answer::read(tool, result) {
                 Answer::Refused(text) => Err(refused(&text, None)),
                 Answer::Done { fields, missing, warnings } => Ok((fields, missing, warnings)),
             },

@@ -1,5 +1,7 @@
 //! Where a server is and how to sign in to it, made from a credential. Nothing here sends.
 
+use std::fmt;
+
 use http::{HeaderName, HeaderValue, header};
 use lf_module::{CallError, Credential, Kind, module::CredentialField};
 use lf_transport::secret_header;
@@ -23,12 +25,23 @@ const TAKEN: [&str; 12] = [
 ];
 
 /// One server, with the header that signs in.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) auth: (HeaderName, HeaderValue),
     /// The credential's name, for messages.
     pub(crate) credential: SmolStr,
+}
+
+impl fmt::Debug for Endpoint {
+    /// Without path and query: some systems put a key there.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = self.url.authority();
+        out.debug_struct("Endpoint")
+            .field("server", &server)
+            .field("credential", &self.credential)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What an `mcp_token` credential holds.

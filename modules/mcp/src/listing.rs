@@ -40,7 +40,7 @@ pub(crate) async fn entries(client: &Client, call: &Call) -> Result<(Vec<Value>,
             None => "{}".to_owned(),
         };
         let ask = Ask { method: "tools/list", params: &params, sends: Sends::Safe, what: "tools/list" };
-        let page = match client.request(ask, call).await? {
+        let page = match client.request(ask, call).await?.answer {
             Ok(page) => page,
             Err(error) if error.code == UNKNOWN_METHOD && cursors.is_empty() => {
                 warnings.push("the server has no tools".to_owned());

@@ -61,7 +61,7 @@ async fn what_the_server_refuses_fails_with_its_text_and_names_the_argument() {
     let error = stage.create().await.unwrap_err();
     assert_eq!((error.kind, error.acted), (Kind::Refused, Acted::No));
     assert!(error.message.contains("'ENG' is not a team"), "{error}");
-    assert_eq!(error.field.as_deref(), Some("team"));
+    assert_eq!((error.field.as_deref(), error.attempts), (Some("team"), 1));
     assert_eq!(stage.received("tools/call").len(), 1);
 
     let error = answering(refusal("\u{1b}[31mno\u{1b}[0m")).create().await.unwrap_err();
