@@ -252,3 +252,6 @@ fn twice<'a>(names: impl Iterator<Item = &'a SmolStr>) -> Option<SmolStr> {
 fn readable(description: &Description) -> Option<&TypeShape> {
     description.types.iter().find(|shape| shape.readable)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,8 @@ use super::{Kind, Trial, unfit, within};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// More batches than a baseline has.
 const BATCHES: usize = 10_000;
+/// More looks than a change needs to be seen.
+const LOOKS: usize = 200;
 
 /// A whole first listing: the keys of each batch, with the cursor after it.
 type Baseline = Vec<(BTreeSet<Key>, Option<Cursor>)>;
@@ -173,7 +175,7 @@ async fn change(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape, mut sourc
 }
 
 async fn seen(shape: &TypeShape, source: &mut Box<dyn Source>, key: &Key) -> Result<(), String> {
-    for _ in 0..BATCHES {
+    for _ in 0..LOOKS {
         let batch = within(PATIENCE, source.next()).await.ok_or("nothing comes")?.map_err(|error| error.message)?;
         if listed(shape, &batch)?.contains(key) {
             return Ok(());
