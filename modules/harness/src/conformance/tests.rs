@@ -82,7 +82,7 @@ impl Connection for Shelf {
             writable: true,
             updatable: true,
             deletable: self.flaw != Flaw::DeletesUnpromised,
-            listenable: Some(Listening { how: How::Poll, deletions: true, pins: vec![] }),
+            listenable: Some(Listening { how: How::Poll, deletions: true, every: None, pins: vec![] }),
             find_by: vec![vec!["title".into()]],
             ..TypeShape::default()
         };
