@@ -125,8 +125,15 @@ async fn a_credential_is_put_used_and_removed(store: &dyn Store) {
 }
 
 fn plan() -> Plan {
-    let text = r#"{"format": 1, "connections": [], "listens": [], "functions": [], "places": []}"#;
-    serde_json::from_str(text).unwrap()
+    Plan {
+        format: 1,
+        connections: Vec::new(),
+        listens: Vec::new(),
+        functions: Vec::new(),
+        constants: Vec::new(),
+        exprs: Vec::new(),
+        places: Vec::new(),
+    }
 }
 
 async fn a_plan_and_a_description_are_kept(store: &dyn Store) {
