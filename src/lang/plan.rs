@@ -6,6 +6,9 @@ mod lower;
 mod places;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use explain::{builtin_name, operator};
 pub(crate) use lower::escape;
 

@@ -76,10 +76,10 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
     line(out, 0, format_args!("{what} {}({}){returns}", function.name, params.join(", ")));
     // An explicit stack: blocks nest as deep as the program does.
     let writer = exprs::Writer { plan, function: Some(function) };
-    let mut open: Vec<Open<'_>> = vec![Open { steps: block(function, 0), at: 0, then: None }];
+    let mut open: Vec<Open<'_>> = vec![Open { steps: block(function, 0), at: 0, depth: 1, then: None }];
     while let Some(top) = open.last_mut() {
         if let Some(word) = top.then.take() {
-            line(out, open.len() - 1, format_args!("{word}"));
+            line(out, top.depth - 1, format_args!("{word}"));
             continue;
         }
         let Some(step) = top.steps.get(top.at) else {
@@ -87,15 +87,22 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
             continue;
         };
         top.at += 1;
-        let depth = open.len();
+        let depth = top.depth;
         explain_step(out, &writer, depth, step);
         match &step.op {
-            Op::Each { body, .. } => open.push(Open { steps: block(function, body.0), at: 0, then: None }),
+            Op::Each { body, .. } => {
+                open.push(Open { steps: block(function, body.0), at: 0, depth: depth + 1, then: None });
+            }
             Op::If { then, otherwise, .. } => {
                 if let Some(otherwise) = otherwise {
-                    open.push(Open { steps: block(function, otherwise.0), at: 0, then: Some("else") });
+                    open.push(Open {
+                        steps: block(function, otherwise.0),
+                        at: 0,
+                        depth: depth + 1,
+                        then: Some("else"),
+                    });
                 }
-                open.push(Open { steps: block(function, then.0), at: 0, then: None });
+                open.push(Open { steps: block(function, then.0), at: 0, depth: depth + 1, then: None });
             }
             Op::Set { .. }
             | Op::Read(_)
@@ -113,6 +120,7 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
 struct Open<'p> {
     steps: &'p [Step],
     at: usize,
+    depth: usize,
     /// A line before the first step.
     then: Option<&'static str>,
 }

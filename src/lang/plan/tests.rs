@@ -1,0 +1,126 @@
+//! From text to plan to effects: the texts of `tests/corpus/plan`, explained and run in a world that is as it was
+//! described.
+
+mod world;
+
+use lf_module::Value;
+
+use super::{Plan, compile, explain::explain, ir::FunctionIndex};
+use crate::{
+    check::{Catalog, Program, check},
+    diag::Diagnostic,
+    run::{Effect, Failure, Finish, Fired, Input, RunState, io::FailureKind, step},
+    source::SourceMap,
+    syntax,
+};
+
+const TEXTS: [(&str, &str); 5] = [
+    ("lazy", include_str!("../../../tests/corpus/plan/lazy.mvt")),
+    ("triage", include_str!("../../../tests/corpus/plan/triage.mvt")),
+    ("values", include_str!("../../../tests/corpus/plan/values.mvt")),
+    ("walks", include_str!("../../../tests/corpus/plan/walks.mvt")),
+    ("writes", include_str!("../../../tests/corpus/plan/writes.mvt")),
+];
+
+fn catalog() -> Catalog {
+    serde_json::from_str(include_str!("../../../tests/corpus/catalogs/acme.json")).unwrap()
+}
+
+fn plan_of(name: &str, text: &str) -> Plan {
+    let mut map = SourceMap::default();
+    let id = map.add(format!("{name}.mvt"), text);
+    let parsed = syntax::parse(map.get(id).unwrap());
+    let show = |problems: &[Diagnostic]| {
+        let file = map.get(id).unwrap();
+        let show = |problem: &Diagnostic| format!("{} at `{}`", problem.headline, file.slice(problem.primary.span));
+        problems.iter().map(show).collect::<Vec<_>>().join("\n")
+    };
+    assert!(parsed.problems.is_empty(), "{name}: {}", show(&parsed.problems));
+    let files = [parsed.file];
+    let checked = check(&Program { map: &map, files: &files, roots: &[id] }, &catalog());
+    let movement = checked.movement.unwrap_or_else(|| panic!("{name}: {}", show(&checked.problems)));
+    compile(&movement, &map)
+}
+
+/// Runs what the first listen fires; gives a line for each effect.
+fn trace(plan: &Plan, catalog: &Catalog, seed: u32) -> (Vec<String>, Result<Value, Failure>) {
+    let world = world::World { plan, catalog, seed };
+    let listen = &plan.listens[0];
+    let mut args = vec![world.record(listen.connection, &listen.ty, 0)];
+    if listen.with_change {
+        args.push(world::change());
+    }
+    let now = "2026-01-05T09:00:00Z".parse().unwrap();
+    let mut state = RunState::new();
+    let mut effects = step(plan, &mut state, Input::Fired(Fired { function: listen.fire, args, now }));
+    let mut lines = Vec::new();
+    loop {
+        match effects.pop().expect("a step has an effect") {
+            Effect::Finish(Finish::Done(value)) => return (lines, Ok(value)),
+            Effect::Finish(Finish::Failed(failure)) => return (lines, Err(failure)),
+            Effect::Call { address, place, connection, request } => {
+                let place = plan.place(place).expect("a place");
+                lines.push(format!(
+                    "{address}\n  {}:{} {}\n  {}",
+                    place.line,
+                    place.column,
+                    place.says,
+                    world::show(&request)
+                ));
+                let settlement = world.answer(connection, &request);
+                effects = step(plan, &mut state, Input::Settled { address, settlement });
+            }
+        }
+    }
+}
+
+#[test]
+fn plans_are_explained() {
+    for (name, text) in TEXTS {
+        insta::assert_snapshot!(name, explain(&plan_of(name, text)));
+    }
+}
+
+#[test]
+fn plans_run() {
+    for (name, text) in TEXTS {
+        let (lines, finish) = trace(&plan_of(name, text), &catalog(), 1);
+        insta::assert_snapshot!(format!("{name}_run"), format!("{}\n{finish:?}\n", lines.join("\n")));
+    }
+}
+
+/// What a clean check promises: in a world that is as described, only the program's own faults end a run.
+#[test]
+fn a_clean_check_meets_no_surprise() {
+    let catalog = catalog();
+    for (name, text) in TEXTS {
+        let plan = plan_of(name, text);
+        for seed in 0..200 {
+            if let Err(failure) = trace(&plan, &catalog, seed).1 {
+                assert_eq!(failure.kind, FailureKind::Program, "{name}, seed {seed}: {}", failure.message);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_comment_makes_no_new_version() {
+    for (name, text) in TEXTS {
+        let commented = text.replace("\nfunction", "\n// said\n\n/// documented\nfunction");
+        let (before, after) = (plan_of(name, text), plan_of("renamed", &commented));
+        assert_ne!(before.places, after.places);
+        assert_eq!(before.id(), after.id());
+    }
+    let (one, other) = (TEXTS[1].1, TEXTS[1].1.replace("Follow up", "Look at"));
+    assert_ne!(plan_of("one", one).id(), plan_of("other", &other).id());
+}
+
+#[test]
+fn functions_are_found_by_name() {
+    let plan = plan_of(TEXTS[0].0, TEXTS[0].1);
+    assert_eq!(plan.function_by_name("decide"), Some(FunctionIndex(2)));
+    assert_eq!(plan.function_by_name("triage"), None);
+    let open = plan.function(plan.function_by_name("open").unwrap()).unwrap();
+    assert_eq!((open.params[0].name.as_str(), open.params[0].text.as_str()), ("name", "text"));
+    assert_eq!(open.returns.as_deref(), Some("number"));
+}
