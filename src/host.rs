@@ -128,7 +128,8 @@ pub struct Limits {
     pub depth: u32,
     /// How often one record may fire one listen in a minute.
     pub burst: u32,
-    /// How long a polled source may say nothing, beyond three of its intervals.
+    /// How long a polled source that said nothing for three of its intervals is still waited for, before it is opened
+    /// anew.
     pub silence: Duration,
 }
 
@@ -139,7 +140,7 @@ impl Default for Limits {
             rows: 10_000,
             value: 8 << 20,
             journal: 64 << 20,
-            call: Duration::from_mins(2),
+            call: Duration::from_mins(1),
             waiting: 1000,
             depth: 8,
             burst: 600,

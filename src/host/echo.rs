@@ -100,6 +100,14 @@ pub(super) fn judge(delta: &Delta, expected: &[Expected], counts: impl Fn(&str) 
     if contributing.iter().any(|expected| expected.standing == Standing::Open) {
         return Verdict::Wait;
     }
+    // Only what the system maintains moved (a time of change, a counter), and we wrote to this record.
+    if changed.is_empty() && delta.before.is_some() {
+        return if ours.iter().any(|expected| expected.standing == Standing::Open) {
+            Verdict::Wait
+        } else {
+            caused(&ours, true)
+        };
+    }
     match (whole, contributing.is_empty()) {
         (true, true) if created => caused(&ours, true),
         (_, true) if created => caused(&ours, false),
@@ -109,9 +117,20 @@ pub(super) fn judge(delta: &Delta, expected: &[Expected], counts: impl Fn(&str) 
 }
 
 fn caused(ours: &[&Expected], whole: bool) -> Verdict {
+    // What was sent twice, or made twice with the same values, shows twice: one change fulfils one expectation.
+    let mut first: Vec<&Expected> = Vec::with_capacity(ours.len());
+    for expected in ours {
+        let same = |earlier: &&Expected| {
+            let (one, other) = (&earlier.expectation, &expected.expectation);
+            one.run == other.run && one.key == other.key && one.fields == other.fields
+        };
+        if !first.iter().any(same) {
+            first.push(expected);
+        }
+    }
     let Some(deepest) = ours.iter().max_by_key(|expected| expected.expectation.depth) else { return Verdict::Foreign };
     Verdict::Caused(Cause {
-        fulfils: ours.iter().map(|expected| expected.id).collect(),
+        fulfils: first.iter().map(|expected| expected.id).collect(),
         whole,
         own: ours.iter().all(|expected| expected.expectation.listen == expected.expectation.watcher),
         run: deepest.expectation.run,

@@ -29,6 +29,14 @@ const BACKOFF: [Duration; 4] =
 /// How often a run looks whether its connection is still held.
 const LOOK: Duration = Duration::from_secs(10);
 
+/// How the reason of a run begins that waits for a held connection.
+const WAITS: &str = "waits for ";
+
+/// Whether the run only looks again whether its connection is still held: that is no news.
+fn has_waited(run: &Run) -> bool {
+    run.reason.as_ref().is_some_and(|reason| reason.starts_with(WAITS))
+}
+
 /// Whether a run came back because its connection is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ended {
@@ -98,7 +106,9 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> 
     if let Some(open) = &past.open {
         decide(attempt, open).await?;
     }
-    attempt.tell(What::Began { attempt: run.attempts + 1 });
+    if !has_waited(run) {
+        attempt.tell(What::Began { attempt: run.attempts + 1 });
+    }
     let fired = match &past.started {
         Some((plan, fired)) if run.plan.as_ref() == Some(plan) => fired.clone(),
         Some(_) | None => {
@@ -220,7 +230,7 @@ fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) 
             Release::End { state: State::Unsure, reason, entries: journal.take() }
         }
         Trouble::Held { connection, until, why } => {
-            let reason = format!("waits for `{connection}`: {why}");
+            let reason = format!("{WAITS}`{connection}`: {why}");
             Release::Back { at: Some(until.min(later(now, LOOK))), reason: Some(reason), entries: journal.take() }
         }
         Trouble::Stopping => Release::Back { at: None, reason: None, entries: journal.take() },
@@ -309,6 +319,7 @@ async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, r
             let of = service.listen(&run.listen).map_or(1, |listen: &Listen| listen.retry);
             What::Retry { attempt: run.attempts + 1, of, next: at, why: reason }
         }
+        Release::Back { at: Some(_), .. } if has_waited(run) => return Ended { held_back },
         Release::Back { at: _, reason, entries: _ } => {
             What::Back { why: reason.unwrap_or_else(|| "the runner stops".to_owned()) }
         }

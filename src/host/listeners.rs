@@ -12,7 +12,7 @@ use lf_module::{
 use smol_str::SmolStr;
 
 use super::{
-    clock::within,
+    clock::{spoken, within},
     compare::{self, Delta, Sight},
     echo::{self, Expected, Standing, Verdict},
     fired, news,
@@ -25,6 +25,8 @@ use crate::store::{NewRun, Position, RunId, Seen, State, StoreError, TakeIn};
 const PAGE: usize = 500;
 /// How long to wait before a write in flight is looked at again, if nothing is heard.
 const LOOK: Duration = Duration::from_millis(200);
+/// A polled source may say nothing for three of its intervals, and for this long.
+const QUIET: Duration = Duration::from_secs(30);
 /// After how many failures in a row a source is unhealthy.
 const UNHEALTHY: u32 = 3;
 /// An expectation that never came is given up when it is older than this and so many looks have passed it by.
@@ -45,7 +47,7 @@ pub(super) async fn listen(service: Arc<Service>, index: usize) {
         listen: &listen,
         connection,
         position,
-        silence: None,
+        quiet: None,
         writable: None,
         failures: 0,
         unhealthy: false,
@@ -68,8 +70,8 @@ struct Listener<'a> {
     listen: &'a Listen,
     connection: ConnectionKey,
     position: Position,
-    /// How long the source may say nothing; `None` where silence says nothing (a stream).
-    silence: Option<Duration>,
+    /// How long a source that works says nothing at most; `None` where silence says nothing (a stream).
+    quiet: Option<Duration>,
     /// The fields that a write can set; `None` if the type was never described.
     writable: Option<Vec<SmolStr>>,
     failures: u32,
@@ -101,8 +103,8 @@ impl Listener<'_> {
         let shape = self.service.shape(self.connection.as_str(), &self.listen.ty).await;
         let how =
             shape.as_ref().and_then(|shape| shape.listenable.as_ref()).map_or(How::Poll, |listening| listening.how);
-        self.silence = match how {
-            How::Poll => Some(self.listen.every * 3 + self.service.limits.silence),
+        self.quiet = match how {
+            How::Poll => Some(self.listen.every.saturating_mul(3).max(QUIET)),
             How::Push | How::Webhook | How::Clock => None,
         };
         self.writable = shape
@@ -188,22 +190,36 @@ impl Listener<'_> {
         }
     }
 
-    async fn next(&self, source: &mut dyn Source) -> Result<Result<Batch, CallError>, Stop> {
-        let clock = self.service.clock.as_ref();
+    async fn next(&mut self, source: &mut dyn Source) -> Result<Result<Batch, CallError>, Stop> {
+        let service = self.service;
         let asked = async {
-            match self.silence {
-                None => source.next().await,
-                Some(silence) => within(clock, silence, source.next()).await.unwrap_or_else(|| {
-                    let silence = super::clock::spoken(silence);
-                    // Whatever it waits for, a source opened anew does not.
-                    Err(CallError::new(Kind::Drift, format!("the source said nothing for {silence}")))
-                }),
+            let Some(quiet) = self.quiet else { return source.next().await };
+            let mut answer = source.next();
+            if let Some(answer) = within(service.clock.as_ref(), quiet, &mut answer).await {
+                return answer;
             }
+            // It may still be reading a long listing, so it is told and waited for a while.
+            self.ill(&format!("the source said nothing for {}", spoken(quiet)));
+            let answer = within(service.clock.as_ref(), service.limits.silence, answer).await;
+            answer.unwrap_or_else(|| {
+                let silence = spoken(quiet.saturating_add(service.limits.silence));
+                // Whatever it waits for, a source opened anew does not.
+                Err(CallError::new(Kind::Drift, format!("the source said nothing for {silence}")))
+            })
         };
         tokio::select! {
             biased;
-            () = self.service.stopping.cancelled() => Err(Stop::Stopping),
+            () = service.stopping.cancelled() => Err(Stop::Stopping),
             answer = asked => Ok(answer),
+        }
+    }
+
+    /// Says once that the source is unhealthy.
+    fn ill(&mut self, why: &str) {
+        if !self.unhealthy {
+            self.unhealthy = true;
+            let what = What::Unhealthy { failures: self.failures, why: why.to_owned() };
+            self.service.tell(&self.listen.name, None, what);
         }
     }
 
@@ -212,13 +228,8 @@ impl Listener<'_> {
         let service = self.service;
         self.failures = self.failures.saturating_add(1);
         tracing::warn!("{}: {}", self.listen.name, error.message);
-        if !self.unhealthy && (self.failures >= UNHEALTHY || error.kind == Kind::Drift) {
-            self.unhealthy = true;
-            service.tell(
-                &self.listen.name,
-                None,
-                What::Unhealthy { failures: self.failures, why: error.message.clone() },
-            );
+        if self.failures >= UNHEALTHY || error.kind == Kind::Drift {
+            self.ill(&error.message);
         }
         let anew = match error.kind {
             Kind::Credential => {

@@ -127,7 +127,7 @@ pub(super) async fn write(
             change.dry(&sending, base, created)
         }
         Resolved::Send { sending, base, created } => {
-            return change.send(journal, &sending, base, created, open.is_some()).await;
+            return change.send(journal, &sending, base, created).await;
         }
     };
     journal.note(settled(attempt, asked, settlement.clone()));
@@ -339,7 +339,6 @@ impl Change<'_> {
         sending: &Sending,
         base: Record,
         created: bool,
-        again: bool,
     ) -> Result<Settlement, Trouble> {
         let (attempt, service) = (self.attempt, self.attempt.service);
         let mut call = attempt.call(self.asked.place, Some(idempotency_of(sending).clone()))?;
@@ -355,8 +354,8 @@ impl Change<'_> {
             until: end,
         })));
         let expectations = self.expectations(sending, now);
-        // Sent again: what it will show is expected already.
-        journal.flush(if again { Vec::new() } else { expectations.clone() }).await?;
+        // Sent again it may show again, so it is expected again.
+        journal.flush(expectations.clone()).await?;
         let write = as_write(self.ty(), sending);
         let (action, key) = shape(&write);
         attempt.tell(What::Sending {
@@ -388,7 +387,9 @@ impl Change<'_> {
                 }
                 Err(mut error) => {
                     let why = error.message.clone();
-                    error.message = format!("{why}; sent {}", sent(&write));
+                    if error.kind != Kind::Credential {
+                        error.message = format!("{why}; sent {}", sent(&write));
+                    }
                     if let Err(trouble) =
                         attempt.failed(self.link, self.ty(), self.asked.place, error, &mut drifted).await
                     {

@@ -1,0 +1,310 @@
+//! Random days: people, weather and deaths by seed; afterwards what the outside saw is compared with R1 to R6 and R12.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use lf_lang::run::Entry;
+use lf_module::{Key, Random as _, Record, Value, Write, call::ChangeKind, json};
+use libtest_mimic::{Failed, Trial};
+use listen_fire::{
+    host::{Options, clock::Seeded},
+    store::{
+        Ledger as _, Run, State, StoreError,
+        memory::{Faultless, Faults, MemoryStore, Step, Verdict, When},
+    },
+};
+
+use crate::{
+    life::{Living, Setting, live, runs},
+    program,
+    world::{Weather, World, dawn},
+};
+
+/// Two functions on one type: what one writes must not fire it again, and both must keep their order. Two companies may
+/// share a name, so that two runs race for one note.
+const PROGRAM: &str = r#"
+crm = connect #crm
+tracker = connect #tracker
+
+function triage(company: <crm-[:Company]->>) {
+  issue = write tracker-[:issue]-> { title: "${company.id}/${TEXT(company.Changes)} ${company.Name}" }
+  write crm-[:Note]-> {
+    unique by (Topic)
+    Topic: company.Name
+    Text: issue.text
+  }
+  write company { Status: "seen" }
+}
+
+listen to crm-[:Company]-> { every: 5s, concurrency: 3, retry: 4 } fire triage
+"#;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let one = std::env::var("LF_SIM_SEED").ok().map(|seed| seed.parse::<u64>().expect("LF_SIM_SEED is a number"));
+    let many = std::env::var("LF_SIM_SEEDS").map_or(200, |many| many.parse().expect("LF_SIM_SEEDS is a number"));
+    let seeds: Vec<u64> = one.map_or_else(|| (0..many).collect(), |seed| vec![seed]);
+    // In tenths, so that cores share them.
+    let share = seeds.len().div_ceil(10).max(1);
+    seeds
+        .chunks(share)
+        .enumerate()
+        .map(|(index, seeds)| {
+            let seeds = seeds.to_vec();
+            Trial::test(format!("schedules::{index}"), move || {
+                for seed in seeds {
+                    let went = std::panic::catch_unwind(|| day(seed));
+                    let why = match went {
+                        Ok(Ok(())) => continue,
+                        Ok(Err(why)) => why,
+                        Err(panic) => panic
+                            .downcast_ref::<String>()
+                            .cloned()
+                            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+                            .unwrap_or_else(|| "a panic".to_owned()),
+                    };
+                    let again = format!("LF_SIM_SEED={seed} cargo test -p listen-fire --test simulation schedules");
+                    return Err(Failed::from(format!("seed {seed}: {why}\nrepeat it with: {again}")));
+                }
+                Ok(())
+            })
+        })
+        .collect()
+}
+
+/// Lets the store be away now and then, and kills the host at one of its durable changes.
+#[derive(Debug)]
+struct Chance {
+    seeded: Seeded,
+    /// In thousandths.
+    away: u64,
+    kill_in: AtomicU64,
+}
+
+impl Faults for Chance {
+    fn at(&self, step: Step, when: When) -> Verdict {
+        if matches!(step, Step::Fact | Step::Order | Step::Credential | Step::Upkeep | Step::DropListen) {
+            return Verdict::Continue;
+        }
+        let left = self.kill_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(1)));
+        if left == Ok(1) {
+            return Verdict::Crash;
+        }
+        if when == When::Before && self.seeded.bits() % 1000 < self.away {
+            return Verdict::Fail(StoreError::Away("the disk is full".to_owned()));
+        }
+        Verdict::Continue
+    }
+}
+
+fn day(seed: u64) -> Result<(), String> {
+    let world = World::new(seed);
+    let dice = Seeded::new(seed ^ 0x5EED);
+    let pick = |most: u64| dice.bits() % most;
+    let rough = pick(4) > 0;
+    let weather = Weather {
+        refuse: if rough { pick(30) } else { 0 },
+        away: if rough { pick(120) } else { 0 },
+        lose_request: if rough { pick(40) } else { 0 },
+        lose_answer: if rough { pick(60) } else { 0 },
+        delay: Duration::from_millis(pick(6000)),
+    };
+    world.set_weather(weather);
+    let mut setting = Setting {
+        plan: Arc::new(program::plan(PROGRAM)),
+        world: world.clone(),
+        store: MemoryStore::default(),
+        from: dawn(),
+        options: Options { concurrency: 1 + u32::try_from(pick(6)).unwrap(), ..Options::default() },
+        told: false,
+    };
+    // The first look: what is there from before does not fire.
+    let baseline = world.person_creates(dawn(), "Company", &named("Old"));
+    let (ready, end) = live(&setting, None, async |living: &mut Living| {
+        living.until(dawn().checked_add(Duration::from_secs(20)).unwrap()).await;
+    });
+    ready.ok_or("the first life ended by itself")?;
+    setting.from = end;
+
+    let mut schedule = people(&dice, end);
+    let deaths = pick(4);
+    for _ in 0..deaths {
+        let faults = Chance {
+            seeded: Seeded::new(dice.bits()),
+            away: if rough { dice.bits() % 50 } else { 0 },
+            kill_in: AtomicU64::new(if dice.bits().is_multiple_of(2) { 1 + dice.bits() % 120 } else { u64::MAX }),
+        };
+        setting.store = setting.store.reopen(Arc::new(faults));
+        let most = Duration::from_secs_f64(90.0 * dice.unit());
+        let (_, end) = live(&setting, Some(most), async |living: &mut Living| {
+            act(living, &mut schedule).await;
+            living.quiet().await;
+        });
+        setting.from = end;
+    }
+    // The weather clears, and everything that was taken in comes to its end.
+    setting.store = setting.store.reopen(Arc::new(Faultless));
+    let (quiet, _) = live(&setting, None, async |living: &mut Living| {
+        act(living, &mut schedule).await;
+        living.setting.world.set_weather(Weather { delay: weather.delay, ..Weather::default() });
+        living.quiet().await;
+    });
+    quiet.ok_or("the last life never came to rest")?;
+    judge(&setting, &baseline)
+}
+
+fn named(name: &str) -> Record {
+    Record::from_iter([("Name", Value::text(name))])
+}
+
+/// What people do, in order of time.
+fn people(dice: &Seeded, from: Timestamp) -> Vec<(Timestamp, Option<u64>, String)> {
+    let names = ["Acme", "Birch", "Cedar", "Dale", "Acme"];
+    let mut acts: Vec<(Timestamp, Option<u64>, String)> = (0..3 + dice.bits() % 8)
+        .map(|_| {
+            let at = from.checked_add(Duration::from_secs(dice.bits() % 120)).unwrap();
+            let name = names[usize::try_from(dice.bits() % 5).unwrap()].to_owned();
+            let of = dice.bits().is_multiple_of(3).then(|| dice.bits());
+            (at, of, name)
+        })
+        .collect();
+    acts.sort();
+    acts
+}
+
+/// Does what people do, as long as the host lives; what they did is done.
+async fn act(living: &mut Living, schedule: &mut Vec<(Timestamp, Option<u64>, String)>) {
+    while let Some((at, of, name)) = schedule.first().cloned() {
+        living.until(at).await;
+        schedule.remove(0);
+        let world = &living.setting.world;
+        let known: Vec<Key> = world.records("crm", "Company").into_keys().collect();
+        match of {
+            Some(of) if !known.is_empty() => {
+                let key = &known[usize::try_from(of % known.len() as u64).unwrap()];
+                world.person_updates(living.now(), "Company", key, &named(&name));
+            }
+            _ => {
+                world.person_creates(living.now(), "Company", &named(&name));
+            }
+        }
+    }
+}
+
+fn judge(setting: &Setting, baseline: &Key) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (all, journals) = runtime.block_on(async {
+        let all = runs(&setting.store, &[]).await;
+        let mut journals = BTreeMap::new();
+        for run in &all {
+            journals.insert(run.id, setting.store.show(run.id).await.unwrap().unwrap().1);
+        }
+        (all, journals)
+    });
+    let world = &setting.world;
+    let done = world.done();
+
+    // R1, R2: every company that people made fired once as created; the baseline never did.
+    let companies = world.records("crm", "Company");
+    for key in companies.keys() {
+        let created = all.iter().filter(|run| run.key == *key && run.kind == ChangeKind::Created).count();
+        let wanted = usize::from(key != baseline);
+        if created != wanted {
+            return Err(format!("company {key} fired {created} times as created, not {wanted}"));
+        }
+        // The last state that people left was seen: no run is about an older name than the newest run's.
+        let name = companies[key].get("Name");
+        let last = all.iter().rfind(|run| run.key == *key);
+        if let Some(last) = last
+            && last.record.get("Name") != name
+        {
+            return Err(format!(
+                "company {key} is called {name:?}, and the last run saw {:?}",
+                last.record.get("Name")
+            ));
+        }
+    }
+
+    // R3, R4: no issue twice. A title names the company and its state, which one run alone is about.
+    let mut issues: BTreeMap<String, usize> = BTreeMap::new();
+    for write in &done {
+        if let Write::Create { ty, fields } = &write.write
+            && ty == "issue"
+        {
+            let title = fields.get("title").and_then(Value::as_text).unwrap().to_owned();
+            *issues.entry(title).or_default() += 1;
+        }
+    }
+    if let Some((title, times)) = issues.iter().find(|(_, times)| **times > 1) {
+        return Err(format!("the issue `{title}` was opened {times} times"));
+    }
+    for run in &all {
+        let title = title(run);
+        let opened = issues.contains_key(&title);
+        let asked = journals[&run.id].iter().any(|entry| matches!(entry, Entry::Intent(_)));
+        match run.state {
+            State::Done if !opened => return Err(format!("run {} is done without its issue `{title}`", run.id)),
+            State::Unsure if !asked => return Err(format!("run {} is unsure of nothing: {:?}", run.id, run.reason)),
+            State::Skipped if opened => return Err(format!("run {} was skipped, and `{title}` opened", run.id)),
+            State::Done | State::Dead | State::Unsure | State::Skipped => {}
+            // It waits behind an unsure one of its record.
+            State::Ready if all.iter().any(|first| first.key == run.key && first.state == State::Unsure) => {}
+            State::Ready | State::Running | State::Retry | State::Held | State::Cancelled => {
+                return Err(format!("run {} is left as {}: {:?}", run.id, run.state, run.reason));
+            }
+        }
+    }
+    // An issue that nobody's run opened was not asked for.
+    let known: BTreeSet<String> = all.iter().map(title).collect();
+    if let Some(title) = issues.keys().find(|title| !known.contains(*title)) {
+        return Err(format!("the issue `{title}` belongs to no run"));
+    }
+
+    // R5: of one company the issues come in the order of its runs.
+    for key in companies.keys() {
+        let prefix = format!("{key}/");
+        let opened: Vec<u64> = done
+            .iter()
+            .filter_map(|write| match &write.write {
+                Write::Create { ty, fields } if ty == "issue" => {
+                    let title = fields.get("title")?.as_text()?.strip_prefix(&prefix)?;
+                    title.split_once(' ')?.0.parse().ok()
+                }
+                Write::Create { .. } | Write::Update { .. } | Write::Delete { .. } => None,
+            })
+            .collect();
+        if !opened.is_sorted() {
+            return Err(format!("company {key} fired out of order: {opened:?}"));
+        }
+    }
+
+    // R6: never more runs at once than the listen, and the runner, allow; a run makes one call at a time.
+    let most = usize::try_from(setting.options.concurrency.min(3)).unwrap();
+    if world.busiest() > most {
+        return Err(format!("{} calls at once, and {most} are allowed", world.busiest()));
+    }
+
+    // R12: one note for each topic.
+    let mut topics: BTreeMap<String, Vec<Key>> = BTreeMap::new();
+    for (key, note) in world.records("crm", "Note") {
+        topics.entry(note.get("Topic").and_then(Value::as_text).unwrap().to_owned()).or_default().push(key);
+    }
+    if let Some((topic, keys)) = topics.iter().find(|(_, keys)| keys.len() > 1) {
+        return Err(format!("the topic `{topic}` has the notes {keys:?}"));
+    }
+    Ok(())
+}
+
+fn title(run: &Run) -> String {
+    let text = |name: &str| {
+        let value = run.record.get(name).cloned().unwrap_or_default();
+        value.as_text().map_or_else(|| json::plain(&value), str::to_owned)
+    };
+    format!("{}/{} {}", text("id"), text("Changes"), text("Name"))
+}
