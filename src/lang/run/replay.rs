@@ -14,7 +14,7 @@ use super::{
     state::RunState,
     step,
 };
-use crate::plan::ir::Plan;
+use crate::plan::ir::{Plan, PlanId};
 
 /// Where a journal leaves a run.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub struct Open {
 /// # Errors
 /// A journal [`Failure`] if the entries are not a run's, or not one of this plan.
 pub fn replay(plan: &Plan, entries: &[Entry]) -> Result<Replayed, Failure> {
-    let Kept { fired, mut settled, intents, finished } = Kept::of(entries)?;
+    let Kept { plan: _, fired, mut settled, intents, finished } = Kept::of(entries)?;
     let mut state = RunState::new();
     let mut answered = 0;
     let mut effects = step(plan, &mut state, Input::Fired(fired));
@@ -102,35 +102,39 @@ fn asked(effects: &[Effect]) -> String {
 }
 
 /// What of a journal answers a *retry*: settled writes, and the reads before the last of them. Later reads are done
-/// anew, refused calls too. An [`Entry::Attempt`] does the same in place, so that the journal itself may stay whole.
+/// anew, refused calls too. But while a write is in flight everything answers, since another reading could lead past
+/// it. An [`Entry::Attempt`] does the same in place, so that the journal itself may stay whole.
 #[must_use]
 pub fn retained(entries: &[Entry]) -> Vec<Entry> {
+    let mut flying = BTreeSet::new();
     let mut written = BTreeSet::new();
-    let mut decided = BTreeSet::new();
     let mut last = None;
     for (index, entry) in entries.iter().enumerate() {
         match entry {
-            Entry::Settled { address, settlement, .. } if is_write(settlement) => {
-                last = Some(index);
-                written.insert(address);
+            Entry::Intent(intent) => {
+                flying.insert(&intent.address);
             }
-            Entry::Decided { address, done, .. } if *done => {
-                decided.insert(address);
+            Entry::Settled { address, settlement, .. } => {
+                flying.remove(address);
+                if is_write(settlement) {
+                    last = Some(index);
+                    written.insert(address);
+                }
             }
-            Entry::Started { .. }
-            | Entry::Intent(_)
-            | Entry::Settled { .. }
-            | Entry::Decided { .. }
-            | Entry::Attempt { .. }
-            | Entry::Finished { .. } => {}
+            // What was done stays in flight until it has an answer.
+            Entry::Decided { address, done, .. } if !done => {
+                flying.remove(address);
+            }
+            Entry::Started { .. } | Entry::Decided { .. } | Entry::Attempt { .. } | Entry::Finished { .. } => {}
         }
     }
     let keep = |(index, entry): &(usize, &Entry)| match entry {
         Entry::Started { .. } => true,
         Entry::Settled { settlement, .. } => {
-            is_write(settlement) || (!refused(settlement) && last.is_some_and(|last| *index < last))
+            !refused(settlement)
+                && (is_write(settlement) || !flying.is_empty() || last.is_some_and(|last| *index < last))
         }
-        Entry::Intent(intent) => written.contains(&intent.address) || decided.contains(&intent.address),
+        Entry::Intent(intent) => written.contains(&intent.address) || flying.contains(&intent.address),
         Entry::Decided { done, .. } => *done,
         Entry::Attempt { .. } | Entry::Finished { .. } => false,
     };
@@ -150,6 +154,7 @@ fn refused(settlement: &Settlement) -> bool {
 
 /// A journal after its attempts: what answers.
 struct Kept {
+    plan: PlanId,
     fired: Fired,
     settled: BTreeMap<SmolStr, Settlement>,
     intents: BTreeMap<SmolStr, Written>,
@@ -165,28 +170,31 @@ struct Written {
 
 impl Kept {
     fn of(entries: &[Entry]) -> Result<Self, Failure> {
-        let attempt = entries.iter().rposition(|entry| matches!(entry, Entry::Attempt { .. }));
-        let (before, after) = entries.split_at(attempt.map_or(0, |attempt| attempt + 1));
-        let before = effective(before);
-        let mut entries = before.iter().chain(after);
-        let Some(Entry::Started { plan: _, fired }) = entries.next() else {
+        let Some(Entry::Started { plan, fired }) = entries.first() else {
             return Err(journal("the journal does not begin with the start of a run".to_owned()));
         };
-        let mut kept =
-            Self { fired: fired.clone(), settled: BTreeMap::new(), intents: BTreeMap::new(), finished: None };
-        for entry in entries {
+        let mut kept = Self {
+            plan: plan.clone(),
+            fired: fired.clone(),
+            settled: BTreeMap::new(),
+            intents: BTreeMap::new(),
+            finished: None,
+        };
+        for entry in effective(entries).iter().skip(1) {
             kept.add(entry)?;
         }
         Ok(kept)
     }
 
     fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
-        if self.finished.is_some() {
-            return Err(journal("the journal goes on after the end of the run".to_owned()));
-        }
         match entry {
+            // A run that was moved to another text begins there.
+            Entry::Started { plan, fired } if self.plan != *plan => {
+                self.plan = plan.clone();
+                self.fired = fired.clone();
+            }
             Entry::Started { .. } => return Err(journal("the journal begins twice".to_owned())),
-            Entry::Attempt { .. } => return Err(journal("an attempt is out of its order".to_owned())),
+            Entry::Attempt { .. } => {}
             Entry::Finished { finish, .. } => self.finished = Some(finish.clone()),
             // A second intent at one address is the same call sent again; the first one's answer is not awaited any more.
             Entry::Intent(intent) => {
@@ -216,19 +224,18 @@ impl Kept {
     }
 }
 
-/// The entries before the last attempt, as each attempt left them.
+/// The entries as each attempt left them; an end that something follows was the end of an attempt.
 fn effective(entries: &[Entry]) -> Vec<Entry> {
-    let mut kept = Vec::new();
-    for entry in entries {
+    let mut kept = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
         match entry {
             Entry::Attempt { .. } => kept = retained(&kept),
+            Entry::Finished { .. } if index + 1 < entries.len() => kept = retained(&kept),
             Entry::Started { .. }
             | Entry::Intent(_)
             | Entry::Settled { .. }
             | Entry::Decided { .. }
-            | Entry::Finished { .. } => {
-                kept.push(entry.clone());
-            }
+            | Entry::Finished { .. } => kept.push(entry.clone()),
         }
     }
     kept

@@ -200,3 +200,31 @@ fn an_input_that_does_not_fit_fails_as_journal() {
     assert!(matches!(&wrong[..], [Effect::Finish(Finish::Failed(failure))]
         if failure.message == "`f` takes 0 arguments and was given 1"));
 }
+
+#[test]
+fn an_attempt_with_a_write_in_flight_keeps_what_led_to_it() {
+    let landing = hop(1, on(CRM, "Person"), lf_module::schema::Count::Many);
+    let landing = crate::check::typed::Path {
+        span: span(),
+        start: crate::check::typed::PathStart::Root(CRM),
+        hops: vec![landing],
+        count: lf_module::schema::Count::Many,
+    };
+    let body = vec![each(landing, vec![]), create(None, on(TRACKER, "note"), vec![entry("of", lit("a"))])];
+    let plan = compile(&movement(vec![function("f", &[("n", crate::types::Ty::Number)], 2, body)]));
+    let (entries, _) = journal(&plan);
+    assert!(matches!(entries[2], Entry::Intent(_)));
+    let attempt = || Entry::Attempt { number: 2, why: "away".to_owned(), at: now() };
+    let answered = |entries: Vec<Entry>| {
+        let replayed = replay(&plan, &entries).unwrap();
+        (replayed.answered, replayed.open.is_some())
+    };
+    assert_eq!(answered([entries[..3].to_vec(), vec![attempt()]].concat()), (1, true));
+    assert_eq!(answered([entries[..2].to_vec(), vec![attempt()]].concat()), (0, false));
+    // A finished run that somebody tries again, and one that goes on with another text.
+    let again = [entries.clone(), vec![attempt()]].concat();
+    assert_eq!(answered(again.clone()), (2, false));
+    let Entry::Started { fired, .. } = &entries[0] else { panic!("a start") };
+    let moved = Entry::Started { plan: crate::plan::PlanId("other".into()), fired: fired.clone() };
+    assert_eq!(answered([again, vec![moved]].concat()), (2, false));
+}
