@@ -227,16 +227,25 @@ impl Reader<'_> {
         } else {
             self.place(start + at, start + at + length)
         };
+        if found.is_empty() && slice.starts_with("write ") && expected.contains(&Rule::entries) {
+            return Diagnostic::error(
+                codes::MOV_PARSE_UNEXPECTED,
+                span,
+                "`write` needs the fields to write, between `{` and `}`",
+            )
+            .help("write `{ Name: value }` behind the path");
+        }
         if let Some(problem) = self.by_sign(found, rest, span) {
             return problem;
         }
         let found = match found {
-            "" | "\n" => "the end of the line".to_owned(),
+            "" | "\n" => END.to_owned(),
             text if text.starts_with('"') => "a text".to_owned(),
             other => format!("`{other}`"),
         };
         let expected = words(&expected);
         let headline = match expected.as_slice() {
+            [] if found == END => "this ends too early".to_owned(),
             [] => format!("unexpected {found}"),
             [one] => format!("expected {one}, found {found}"),
             [first, second] => format!("expected {first} or {second}, found {found}"),
@@ -344,6 +353,7 @@ fn words(rules: &[Rule]) -> Vec<&'static str> {
 }
 
 const OPERATOR: &str = "an operator";
+const END: &str = "the end of the line";
 
 fn word_of(rule: Rule) -> Option<&'static str> {
     Some(match rule {

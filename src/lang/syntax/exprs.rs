@@ -20,7 +20,7 @@ impl Reader<'_> {
     pub(super) fn sub(&mut self, node: Node<'_>) -> Built {
         let span = self.span(&node);
         let mut row = Row::new();
-        let mut ternary = None;
+        let mut ternaries = Vec::new();
         let mut children = Children::of(node);
         let mut after_operand = false;
         while let Some(child) = children.any() {
@@ -36,7 +36,7 @@ impl Reader<'_> {
                         row.give_compared(tested);
                     }
                 }
-                Rule::habit_ternary => ternary = Some(child),
+                Rule::habit_ternary => ternaries.push(child),
                 rule => {
                     let operator = if after_operand { self.infix(rule, &child) } else { self.prefix(rule, &child) };
                     after_operand = false;
@@ -45,10 +45,7 @@ impl Reader<'_> {
             }
         }
         let built = row.finish(self, span);
-        match ternary {
-            Some(ternary) => self.ternary(built, ternary, span),
-            None => built,
-        }
+        if ternaries.is_empty() { built } else { self.ternary(built, ternaries, span) }
     }
 
     fn prefix(&mut self, rule: Rule, node: &Node<'_>) -> Operator {
@@ -134,35 +131,37 @@ impl Reader<'_> {
         self.built(span, ExprKind::Is { operand: Box::new(operand.expr), ty }, operand.height)
     }
 
-    /// `c ? a : b` is `IF c THEN a ELSE b END`.
-    fn ternary(&mut self, condition: Built, node: Node<'_>, span: Span) -> Built {
-        let question = self.span(&node);
-        let question = Span { end: question.start + 1, ..question };
-        let mut children = Children::of(node);
-        let (Some(yes), Some(no)) = (children.take(Rule::expr), children.take(Rule::expr)) else {
-            return Built::bad(span);
-        };
-        let (yes, no) = (self.sub(yes), self.sub(no));
-        let between = Span { start: yes.expr.span.end, end: no.expr.span.start, ..span };
+    /// `c ? a : d ? b : e` is `IF c THEN a ELSE IF d THEN b ELSE e END`.
+    fn ternary(&mut self, condition: Built, nodes: Vec<Node<'_>>, span: Span) -> Built {
+        let mut height = condition.height;
+        let mut pending = condition.expr;
+        let mut arms = Vec::new();
+        let mut edits = vec![(Span { end: span.start, ..span }, "IF ".to_owned())];
+        let mut first = span;
+        let count = nodes.len();
+        for (place, node) in nodes.into_iter().enumerate() {
+            let own = self.span(&node);
+            let question = Span { end: own.start + 1, ..own };
+            if place == 0 {
+                first = question;
+            }
+            let mut children = Children::of(node);
+            let (Some(yes), Some(no)) = (children.take(Rule::flat), children.take(Rule::flat)) else {
+                return Built::bad(span);
+            };
+            let (yes, no) = (self.sub(yes), self.sub(no));
+            height = height.max(yes.height).max(no.height);
+            let between = Span { start: yes.expr.span.end, end: no.expr.span.start, ..span };
+            edits.push((question, "THEN".to_owned()));
+            edits.push((between, if place + 1 < count { " ELSE IF ".to_owned() } else { " ELSE ".to_owned() }));
+            arms.push((std::mem::replace(&mut pending, no.expr), yes.expr));
+        }
+        edits.push((Span { start: span.end, ..span }, " END".to_owned()));
         let mut problem =
-            Diagnostic::error(codes::MOV_PARSE_HABIT, question, "`c ? a : b` is written `IF c THEN a ELSE b END`");
-        let edits = vec![
-            (Span { end: span.start, ..span }, "IF ".to_owned()),
-            (question, "THEN".to_owned()),
-            (between, " ELSE ".to_owned()),
-            (Span { start: span.end, ..span }, " END".to_owned()),
-        ];
-        let says = format!(
-            "write `IF {} THEN {} ELSE {} END`",
-            self.source(condition.expr.span),
-            self.source(yes.expr.span),
-            self.source(no.expr.span)
-        );
-        problem.fix = Some(Fix { says, edits });
+            Diagnostic::error(codes::MOV_PARSE_HABIT, first, "`c ? a : b` is written `IF c THEN a ELSE b END`");
+        problem.fix = Some(Fix { says: "write it as `IF … THEN … ELSE … END`".to_owned(), edits });
         self.report(problem);
-        let height = condition.height.max(yes.height).max(no.height);
-        let kind = ExprKind::If { arms: vec![(condition.expr, yes.expr)], otherwise: Box::new(no.expr) };
-        self.built(span, kind, height)
+        self.built(span, ExprKind::If { arms, otherwise: Box::new(pending) }, height)
     }
 
     /// A primary and what is attached to it.
@@ -263,8 +262,7 @@ impl Reader<'_> {
                 };
                 let right = format!("({})", self.source(name.span));
                 let problem = Diagnostic::error(codes::MOV_NOT_BUILT, span, "closures are not built yet")
-                    .help(format!("a closure's parameters will stand in parentheses: `{right} => …`"))
-                    .fix(format!("write `{right}`"), name.span, right);
+                    .help(format!("the parameters of a closure will stand in parentheses: `{right} => …`"));
                 self.report(problem);
                 Built::bad(span)
             }
@@ -361,6 +359,7 @@ impl Reader<'_> {
         let mut children = Children::of(node);
         let mut values = Vec::new();
         let mut height = 0;
+        let mut small = Vec::new();
         while let Some(child) = children.any() {
             match child.as_rule() {
                 Rule::expr => {
@@ -370,11 +369,20 @@ impl Reader<'_> {
                 }
                 Rule::elif_words => {
                     let mut words = Children::of(child);
-                    self.upper(&mut words, Rule::else_word);
-                    self.upper(&mut words, Rule::if_word);
+                    while let Some(word) = words.any() {
+                        small.push(self.span(&word));
+                    }
                 }
-                _ => self.capitals(child.as_str().trim_end(), self.span(&child)),
+                _ => small.push(self.span(&child)),
             }
+        }
+        small.retain(|word| self.source(*word).contains(|letter: char| letter.is_ascii_lowercase()));
+        if let Some(first) = small.first().copied() {
+            let headline = "the words of a choice are written in capitals: `IF … THEN … ELSE … END`";
+            let mut problem = Diagnostic::error(codes::MOV_PARSE_HABIT, first, headline);
+            let edits = small.iter().map(|word| (*word, self.source(*word).to_ascii_uppercase())).collect();
+            problem.fix = Some(Fix { says: "write them in capitals".to_owned(), edits });
+            self.report(problem);
         }
         let Some(otherwise) = values.pop() else { return Built::bad(span) };
         let mut arms = Vec::new();

@@ -14,6 +14,9 @@ use crate::{
 /// How high an expression's tree may be; whoever walks it may then recurse.
 pub(super) const MOST_HEIGHT: u32 = 256;
 
+/// The height of what was too high and is reported: whatever holds it says nothing more.
+const REPORTED: u32 = u32::MAX;
+
 /// An expression, and how high its tree is.
 pub(super) struct Built {
     pub(super) expr: Expr,
@@ -178,6 +181,9 @@ impl Reader<'_> {
         if below < MOST_HEIGHT {
             return Built { expr: Expr { span, kind }, height: below + 1 };
         }
+        if below == REPORTED {
+            return Built { expr: Expr { span, kind: ExprKind::Bad }, height: REPORTED };
+        }
         let problem = Diagnostic::error(
             codes::MOV_PARSE_TOO_DEEP,
             span,
@@ -185,7 +191,7 @@ impl Reader<'_> {
         )
         .help("bind parts of it to names");
         self.report(problem);
-        Built::bad(span)
+        Built { expr: Expr { span, kind: ExprKind::Bad }, height: REPORTED }
     }
 
     /// `a ?? b` is `COALESCE(a, b)`.

@@ -83,7 +83,10 @@ impl Reader<'_> {
 
     /// A place in the piece as a place in the file.
     pub(super) fn place(&self, start: usize, end: usize) -> Span {
-        let short = |at: usize| u32::try_from((self.base + at).min(self.end)).unwrap_or(u32::MAX);
+        let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        // Where a sign was mended it may be shorter than what it stands for.
+        let start = self.file.text.floor_char_boundary((self.base + start).min(self.end));
+        let end = self.file.text.ceil_char_boundary((self.base + end).min(self.end));
         Span::new(self.file.id, short(start), short(end))
     }
 

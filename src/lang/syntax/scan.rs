@@ -305,6 +305,8 @@ impl<'t> Scanner<'t> {
 
     fn span(&self, start: usize, end: usize) -> Span {
         let short = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        // Where a sign was mended it may be shorter than what it stands for.
+        let (start, end) = (self.file.text.floor_char_boundary(start), self.file.text.ceil_char_boundary(end));
         Span::new(self.file.id, short(start), short(end))
     }
 

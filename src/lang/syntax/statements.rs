@@ -351,7 +351,7 @@ impl Reader<'_> {
     fn absent_way(&mut self, parts: &mut Children<'_>) -> IfAbsent {
         let Some(way) = parts.take(Rule::absent_way) else { return IfAbsent::Refuse };
         let mut words = Children::of(way);
-        self.upper(&mut words, Rule::else_word);
+        self.upper(&mut words, Rule::absent_word);
         match self.upper(&mut words, Rule::way) {
             Some(word) if word.eq_ignore_ascii_case("clear") => IfAbsent::Clear,
             Some(_) | None => IfAbsent::Skip,

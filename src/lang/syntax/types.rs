@@ -10,6 +10,9 @@ use crate::{
     source::Span,
 };
 
+/// How many `[]` one type may have.
+const MOST_LISTS: usize = 16;
+
 impl Reader<'_> {
     /// `<T>`, or `T` where the brackets were forgotten.
     pub(super) fn type_ref(&mut self, node: Node<'_>) -> TypeExpr {
@@ -61,7 +64,18 @@ impl Reader<'_> {
             _ => self.type_name(&base),
         };
         let mut ty = TypeExpr { span: base_span, kind };
+        let mut height = 0;
         while let Some(list) = children.take(Rule::type_list) {
+            height += 1;
+            if height > MOST_LISTS {
+                let problem = Diagnostic::error(
+                    codes::MOV_PARSE_TOO_DEEP,
+                    span,
+                    format!("this type is a list of lists more than {MOST_LISTS} deep"),
+                );
+                self.report(problem);
+                return TypeExpr { span, kind: TypeKind::Bad };
+            }
             let whole = base_span.to(self.span(&list));
             ty = TypeExpr { span: whole, kind: TypeKind::List(Box::new(ty)) };
         }

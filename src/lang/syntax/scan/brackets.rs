@@ -30,7 +30,8 @@ impl Scanner<'_> {
             self.step_to(self.at + 1, super::Last::Value);
             return;
         }
-        let same_line = self.stack.last().filter(|frame| frame.line == self.line).copied();
+        let closed_next = matches!(self.byte(self.past_blanks(self.at + 1)), b')' | b']');
+        let same_line = self.stack.last().filter(|frame| frame.line == self.line && !closed_next).copied();
         match same_line {
             Some(frame) if byte != b'}' && matches!(frame.open, Open::Paren | Open::Square) => {
                 self.wrong_closer(frame, byte);

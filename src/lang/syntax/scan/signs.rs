@@ -70,6 +70,8 @@ impl Scanner<'_> {
                     self.step_to(self.at + 1, Last::Operator);
                 }
             }
+            // of other languages; the line ends here all the same
+            (b'+', b'+') | (b'-', b'-') => self.step_to(self.at + 2, Last::Value),
             (b'.', b'.') => self.step_to(self.at + 3, Last::Operator),
             (b'.', _) => self.step_to(self.at + 1, Last::Dot),
             (b',', _) => self.step_to(self.at + 1, Last::Comma),

@@ -3,7 +3,7 @@
 use super::{Last, Open, Scanner, in_word};
 
 /// Words after which a line goes on.
-const OPERATORS: &[&str] = &["AND", "OR", "NOT", "IN", "CONTAINS", "EXISTS", "WITHIN", "WHERE", "BY", "THEN", "IF"];
+const OPERATORS: &[&str] = &["AND", "OR", "NOT", "IN", "CONTAINS", "EXISTS", "WITHIN", "WHERE", "BY", "THEN", "if"];
 
 /// Words that let the line before go on when they begin one.
 const CONTINUERS: &[&str] = &["AND", "OR", "THEN", "ELSE", "END", "else", "fire"];
@@ -48,22 +48,25 @@ impl Scanner<'_> {
             self.step_to(end, Last::HopHead);
         } else if plain_name {
             self.step_to(end, Last::Value);
-        } else if self.word_is(self.at, end, &["IF"]) {
+        } else if self.word_is(self.at, end, &["IF"]) || (self.word_is(self.at, end, &["if"]) && self.value_expected())
+        {
             if self.last == Last::Else && self.top() == Some(Open::If) {
                 self.step_to(end, Last::Operator);
             } else {
                 self.push(Open::If, end - self.at);
                 self.last = Last::Operator;
             }
-        } else if self.word_is(self.at, end, &["END"]) {
+        } else if self.word_is(self.at, end, &["END"])
+            || (self.top() == Some(Open::If) && self.word_is(self.at, end, &["end"]))
+        {
             self.drop_angles();
             if self.top() == Some(Open::If) {
                 self.stack.pop();
             }
             self.step_to(end, Last::Value);
-        } else if self.word_is(self.at, end, &["ELSE"]) {
+        } else if self.word_is(self.at, end, &["ELSE", "else"]) {
             self.step_to(end, Last::Else);
-        } else if self.word_is(self.at, end, &["IS", "AS"]) {
+        } else if self.word_is(self.at, end, &["IS", "AS", "is", "as"]) {
             self.step_to(end, Last::TypeNext);
         } else if self.word_is(self.at, end, OPERATORS) {
             self.step_to(end, Last::Operator);
@@ -71,6 +74,18 @@ impl Scanner<'_> {
             self.step_to(end, Last::Connect);
         } else {
             self.step_to(end, Last::Value);
+        }
+    }
+
+    /// `if` begins a statement at the start of one and after a lone `else`; anywhere else a value is meant.
+    fn value_expected(&self) -> bool {
+        match self.last {
+            Last::Nothing | Last::Value => false,
+            Last::Opener => self.top() != Some(Open::Brace),
+            Last::Else => self.top() == Some(Open::If),
+            Last::Operator | Last::TypeNext | Last::Dot | Last::Comma | Last::HopHead | Last::Edge | Last::Connect => {
+                true
+            }
         }
     }
 

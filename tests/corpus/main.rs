@@ -1,0 +1,87 @@
+//! The corpus: one named test for each text file, each page of a code, each property and each rule of the house.
+//!
+//! `syntax/` is read, `check/` is checked against the catalog that its first line names. A file under `err` says on
+//! its lines what it expects (`markers.rs`), and its whole report stands beside it in a `.snap`. Snapshots are written
+//! with `LF_BLESS=1`; markers only by hand, so that no diagnostic can get lost unseen.
+//!
+//! To add a case, add a file.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a test: what is wrong with it should stop it at once"
+)]
+
+mod case;
+mod limits;
+mod markers;
+mod pages;
+mod properties;
+mod report;
+mod tidy;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for group in ["syntax", "check"] {
+        for kind in ["ok", "err"] {
+            for file in files(&corpus().join(group).join(kind), "mvt") {
+                let name = format!("{group}/{kind}/{}", stem(&file));
+                trials.push(Trial::test(name, move || case::run(&file, kind == "err")));
+            }
+        }
+    }
+    trials.extend(pages::trials());
+    trials.extend(limits::trials());
+    trials.extend(properties::trials());
+    trials.extend(tidy::trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A test that is a function.
+fn trial(name: &str, body: fn() -> Result<(), String>) -> Trial {
+    Trial::test(name, move || body().map_err(Failed::from))
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn corpus() -> PathBuf {
+    root().join("tests/corpus")
+}
+
+/// The files of a folder and its folders with this ending, sorted.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return found };
+    for entry in entries {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a file").to_string_lossy().into_owned()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,179 @@
+//! The rules of the house that a compiler does not keep: walls between folders, a text on every file, and no code,
+//! page or case forgotten.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use lf_lang::diag::codes::{self, Raised};
+use libtest_mimic::Trial;
+
+use crate::{corpus, files, markers, read, root, trial};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("tidy/each_library_stays_behind_its_wall", walls),
+        trial("tidy/every_source_file_says_what_it_is_for", file_texts),
+        trial("tidy/every_code_has_a_page_and_cases", code_sets),
+        trial("tidy/no_file_of_the_corpus_is_forgotten", nothing_forgotten),
+    ]
+}
+
+/// A library, or a way of printing, and the only places that may name it.
+const WALLS: &[(&str, &[&str])] = &[
+    ("pest::", &["src/lang/syntax/"]),
+    ("pest_derive::", &["src/lang/syntax/"]),
+    ("miette::", &["src/lang/diag/render.rs"]),
+    ("sqlx::", &["src/store/"]),
+    ("reqwest::", &["modules/transport/"]),
+    ("println!", &["src/cli/output.rs"]),
+    ("eprintln!", &["src/cli/output.rs"]),
+    ("print!", &["src/cli/output.rs"]),
+    ("eprint!", &["src/cli/output.rs"]),
+];
+
+fn report(wrong: &[String]) -> Result<(), String> {
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// Every Rust file of ours, with its path from the root.
+fn sources() -> Vec<(String, String)> {
+    let root = root();
+    let mut found = Vec::new();
+    for folder in ["src", "modules", "tests", "benches", "examples"] {
+        for file in files(&root.join(folder), "rs") {
+            let name = file.strip_prefix(&root).expect("below the root").to_string_lossy().replace('\\', "/");
+            if !name.contains("/target/") {
+                found.push((name, read(&file)));
+            }
+        }
+    }
+    found
+}
+
+fn walls() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let ours = (name.starts_with("src/") || name.contains("/src/")) && !name.contains("/tests");
+        if !ours {
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            for (library, places) in WALLS {
+                if names(line, library) && !places.iter().any(|place| name.starts_with(place)) {
+                    wrong.push(format!("{name}:{number}: `{library}` is named only in {}", places.join(", ")));
+                }
+            }
+        }
+    }
+    report(&wrong)
+}
+
+/// Whether a line holds this as a word of its own.
+fn names(line: &str, library: &str) -> bool {
+    line.match_indices(library).any(|(at, _)| {
+        !line[..at].chars().next_back().is_some_and(|before| before.is_alphanumeric() || before == '_' || before == '"')
+    })
+}
+
+fn file_texts() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        if !text.starts_with("//!") {
+            wrong.push(format!("{name}: the first line is a `//!` that says what the file is for"));
+        }
+        let head: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        if text.lines().count() > 600 && !head.contains("because") {
+            wrong.push(format!("{name}: over 600 lines; its `//!` says why (`…, because …`), or it is cut"));
+        }
+        if name.ends_with("/mod.rs") {
+            wrong.push(format!("{name}: `foo.rs` beside `foo/`, never `mod.rs`"));
+        }
+    }
+    report(&wrong)
+}
+
+fn code_sets() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    let folder = root().join("src/lang/diag/codes");
+    let pages: BTreeSet<String> = files(&folder, "md").iter().map(|file| crate::stem(file)).collect();
+    let table: BTreeSet<String> = codes::ALL.iter().map(|entry| entry.code.as_str().to_owned()).collect();
+    wrong.extend(pages.difference(&table).map(|page| format!("{page}.md belongs to no code of the table")));
+    if table.len() != codes::ALL.len() {
+        wrong.push("a code stands twice in the table".to_owned());
+    }
+    let mut raised = BTreeSet::new();
+    for group in ["syntax", "check"] {
+        for file in files(&corpus().join(group).join("err"), "mvt") {
+            raised.extend(markers::codes(&read(&file)));
+        }
+    }
+    wrong.extend(raised.difference(&table).map(|code| format!("a marker names `{code}`, which is no code")));
+    for entry in codes::ALL {
+        let code = entry.code.as_str();
+        if !entry.page.starts_with("# ") {
+            wrong.push(format!("{code}.md begins with a heading"));
+        }
+        if entry.raised == Raised::Files && !raised.contains(code) {
+            wrong.push(format!("{code}: no case under tests/corpus/*/err raises it"));
+        }
+    }
+    report(&wrong)
+}
+
+fn nothing_forgotten() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    let corpus = corpus();
+    let mut named = BTreeSet::new();
+    let known = ["syntax", "check", "plan", "catalogs"];
+    for entry in fs::read_dir(&corpus).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() && !known.contains(&name.as_str()) {
+            wrong.push(format!("tests/corpus/{name}: no test reads this folder"));
+        }
+    }
+    for group in ["syntax", "check"] {
+        for kind in ["ok", "err"] {
+            let folder = corpus.join(group).join(kind);
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries {
+                let path = entry.map_err(|error| error.to_string())?.path();
+                forgotten(&path, kind == "err", &mut wrong);
+                if path.extension().is_some_and(|ending| ending == "mvt") {
+                    let first = read(&path).lines().next().unwrap_or_default().to_owned();
+                    named.extend(first.strip_prefix("// catalog: ").map(|name| name.trim().to_owned()));
+                    if group == "check" && !first.starts_with("// catalog: ") {
+                        wrong.push(format!("{}: the first line names its catalog", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    for entry in codes::ALL {
+        named.extend(entry.page.lines().filter_map(|line| line.strip_prefix("// catalog: ")).map(str::to_owned));
+    }
+    for file in files(&corpus.join("plan"), "mvt") {
+        let text = read(&file);
+        named.extend(text.lines().next().and_then(|line| line.strip_prefix("// catalog: ")).map(str::to_owned));
+    }
+    for catalog in files(&corpus.join("catalogs"), "json") {
+        if !named.contains(&crate::stem(&catalog)) {
+            wrong.push(format!("{}: no case names this catalog", catalog.display()));
+        }
+    }
+    report(&wrong)
+}
+
+fn forgotten(path: &Path, wrong_case: bool, wrong: &mut Vec<String>) {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+    match ending.as_str() {
+        "mvt" if wrong_case && !path.with_extension("snap").exists() => {
+            wrong.push(format!("{}: its report is missing; `LF_BLESS=1` writes it", path.display()));
+        }
+        "mvt" => {}
+        "snap" if wrong_case && path.with_extension("mvt").exists() => {}
+        _ => wrong.push(format!("{}: no test reads this file", path.display())),
+    }
+}
