@@ -48,7 +48,9 @@ impl Scanner<'_> {
             self.drop_angles();
         }
         let inside = matches!(self.top(), Some(Open::Paren | Open::Square | Open::If | Open::Hole));
-        let joined = inside || self.operator_last() || (!at_end && self.continues(self.at));
+        // `x = 1 +` and then `y = 2`: no expression goes on so, whatever the operator promised.
+        let dangling = !inside && !at_end && self.looks_like_statement(self.at);
+        let joined = inside || (self.operator_last() && !dangling) || (!at_end && self.continues(self.at));
         let hanging = !joined && !at_end && self.hanging_brace(first);
         for newline in newlines {
             if joined || hanging || *newline != first {
