@@ -3,7 +3,8 @@
 //! ```text
 //! declarations and imports → names of each file        context, connections, imports
 //! types, constants, functions, dependencies first       functions, order, uses
-//!   annotations · statements · exprs · hops · pins · writes · calls · narrow
+//!   annotations · statements · exprs · fields · conditions · compare
+//!   hops · pins · writes · entries · calls · builtin_calls · narrow
 //! listens, loops between them, what nothing uses        listens, effects
 //! ```
 //!
@@ -14,13 +15,17 @@ pub mod typed;
 
 mod annotations;
 mod body;
+mod builtin_calls;
 mod builtins;
 mod calls;
 mod compare;
+mod conditions;
 mod connections;
 mod context;
 mod effects;
+mod entries;
 mod exprs;
+mod fields;
 mod functions;
 mod graph;
 mod hops;
@@ -79,7 +84,10 @@ pub fn check(program: &Program<'_>, catalog: &Catalog) -> Checked {
         effects::report_loops(&mut cx, listens);
     }
     let failed = cx.has_errors();
-    if failed {
+    let whole = listens.is_some()
+        && cx.functions.iter().all(|decl| decl.typed.is_some())
+        && cx.constants.iter().all(|decl| decl.done.is_some());
+    if failed || cx.broken || !whole {
         // What uses a name may be what failed.
         cx.problems.retain(|problem| problem.code != codes::MOV_UNUSED);
     } else {

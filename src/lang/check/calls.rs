@@ -1,14 +1,12 @@
 //! Calls: of the project's functions and of built-ins.
 
-use regex::Regex;
 use smol_str::SmolStr;
 
 use super::{
     body::{Body, Place},
-    builtins::{self, Form, Gives, Signature, Takes},
-    compare::list_members,
+    builtins,
     context::{Returns, Symbol},
-    typed::{Builtin, Expr, ExprKind, FunctionId},
+    typed::{Expr, ExprKind, FunctionId},
 };
 use crate::{
     diag::{Diagnostic, codes, suggest},
@@ -149,7 +147,7 @@ impl Body<'_, '_> {
     }
 
     /// Checks arguments for their own mistakes only.
-    fn visit_args(&mut self, call: &ast::Call) {
+    pub(super) fn visit_args(&mut self, call: &ast::Call) {
         for arg in &call.args {
             let _checked = self.expr(&arg.value);
         }
@@ -342,7 +340,7 @@ impl Body<'_, '_> {
         None
     }
 
-    fn positional<'e>(&mut self, call: &'e ast::Call) -> Option<Vec<&'e ast::Expr>> {
+    pub(super) fn positional<'e>(&mut self, call: &'e ast::Call) -> Option<Vec<&'e ast::Expr>> {
         if let Some(name) = call.args.iter().find_map(|arg| arg.name.as_ref()) {
             self.report(
                 Diagnostic::error(
@@ -357,276 +355,4 @@ impl Body<'_, '_> {
         }
         Some(call.args.iter().map(|arg| &arg.value).collect())
     }
-
-    fn coalesce(&mut self, span: Span, call: &ast::Call) -> Option<Expr> {
-        let args = self.positional(call)?;
-        if args.len() < 2 {
-            self.report(
-                Diagnostic::error(
-                    codes::MOV_BUILTIN_ARGUMENTS,
-                    call.callee.span,
-                    "`COALESCE` takes a value and what stands in for it",
-                )
-                .help("such as `COALESCE(company.Site, \"none\")`"),
-            );
-            self.visit_args(call);
-            return None;
-        }
-        let typed: Vec<_> = args.into_iter().map(|arg| self.asked(arg)).collect();
-        let typed = typed.into_iter().collect::<Option<Vec<_>>>()?;
-        let (last, earlier) = typed.split_last()?;
-        let mut common: Option<Ty> = None;
-        for arg in &typed {
-            let Some(ty) = arg.ty.present() else { continue };
-            common = match common {
-                None => Some(ty.clone()),
-                Some(so_far) => {
-                    let Some(joined) = relation::join(&so_far, ty, &self.cx.graph) else {
-                        let (one, two) = (self.show(ty), self.show(&so_far));
-                        self.report(
-                            Diagnostic::error(
-                                codes::MOV_BUILTIN_ARGUMENT,
-                                arg.span,
-                                format!("`COALESCE` gives one type, and these are `{two}` and `{one}`"),
-                            )
-                            .label(one)
-                            .help("give every argument the same type"),
-                        );
-                        return None;
-                    };
-                    Some(joined)
-                }
-            };
-        }
-        if let Some(fixed) = earlier.iter().find(|arg| !arg.ty.may_be_absent() && !self.doubtful(arg)) {
-            let shown = self.show(&fixed.ty);
-            self.warn_fixed(fixed.span, "what follows is never used", &format!("`{shown}` is never absent"));
-        }
-        let ty = common.unwrap_or(Ty::Absent);
-        let ty = if last.ty.may_be_absent() { ty.optional() } else { ty };
-        Some(Expr { ty, span, kind: ExprKind::Builtin { builtin: Builtin::Coalesce, args: typed } })
-    }
-
-    fn builtin(&mut self, span: Span, call: &ast::Call, signature: &Signature) -> Option<Expr> {
-        let args = self.positional(call)?;
-        if args.len() < signature.least || args.len() > signature.args.len() {
-            let takes = match (signature.least, signature.args.len()) {
-                (0, 0) => "no arguments".to_owned(),
-                (1, 1) => "one argument".to_owned(),
-                (least, most) if least == most => format!("{most} arguments"),
-                (least, most) => format!("{least} to {most} arguments"),
-            };
-            let at = args.get(signature.args.len()).map_or(call.callee.span, |extra| extra.span);
-            self.report(
-                Diagnostic::error(
-                    codes::MOV_BUILTIN_ARGUMENTS,
-                    at,
-                    format!("`{}` takes {takes}, not {}", signature.name, args.len()),
-                )
-                .help(format!("`listen-fire explain {}` says what", codes::MOV_BUILTIN_ARGUMENTS.as_str())),
-            );
-            self.visit_args(call);
-            return None;
-        }
-        let mut typed = Vec::with_capacity(args.len());
-        let mut whole = true;
-        for (arg, takes) in args.into_iter().zip(signature.args) {
-            match self.expr(arg).and_then(|arg| self.takes(arg, *takes, signature.name)) {
-                Some(arg) => typed.push(arg),
-                None => whole = false,
-            }
-        }
-        if !whole {
-            return None;
-        }
-        let ty = gives(signature.gives, typed.first().map(|arg| &arg.ty));
-        Some(Expr { ty, span, kind: ExprKind::Builtin { builtin: signature.builtin, args: typed } })
-    }
-
-    fn takes(&mut self, arg: Expr, takes: Takes, builtin: &str) -> Option<Expr> {
-        let kind = arg.ty.kind();
-        if kind == Kind::Json && takes != Takes::ListOrJson {
-            let text = self.cx.slice(arg.span);
-            self.report(
-                Diagnostic::error(codes::MOV_JSON_OPAQUE, arg.span, format!("`{text}` is json, which is opaque"))
-                    .label(format!("`{builtin}` takes {}", words(takes)))
-                    .help(format!("say what it is first: `{text} AS <{}>`", json_hint(takes))),
-            );
-            return None;
-        }
-        if !self.takes_type(&arg.ty, takes) {
-            let (shown, text) = (self.show(&arg.ty), self.cx.slice(arg.span));
-            let report = Diagnostic::error(
-                codes::MOV_BUILTIN_ARGUMENT,
-                arg.span,
-                format!("`{builtin}` takes {}, not `{shown}`", words(takes)),
-            )
-            .label(shown);
-            self.report(match (kind, takes) {
-                (from, Takes::Text) if from.is_scalar() => report.help(format!("convert it: `TEXT({text})`")).fix(
-                    format!("write `TEXT({text})`"),
-                    arg.span,
-                    format!("TEXT({text})"),
-                ),
-                (Kind::Text, Takes::Number) => {
-                    report.help(format!("convert it: `NUMBER({text})`, which may be absent"))
-                }
-                (Kind::Text, Takes::Literal(_)) => report.help("write the text itself, so that a check can see it"),
-                (Kind::Text, Takes::Date | Takes::Temporal) => {
-                    report.help(format!("convert it: `DATE({text})`, which may be absent"))
-                }
-                (_, _) => report,
-            });
-            return None;
-        }
-        let why = format!("`{builtin}` needs a value");
-        let arg = self.ensure_present(arg, &why)?;
-        if let Takes::Literal(form) = takes
-            && let Some(text) = arg.ty.known_text().cloned()
-            && let Some(wrong) = wrong_literal(form, &text)
-        {
-            self.report(
-                Diagnostic::error(codes::MOV_BUILTIN_LITERAL, arg.span, format!("{text:?} {}", wrong.0))
-                    .label(format!("`{builtin}` takes {}", words(takes)))
-                    .help(wrong.1),
-            );
-            return None;
-        }
-        Some(arg)
-    }
-
-    /// Whether a type fits, absence aside.
-    fn takes_type(&self, ty: &Ty, takes: Takes) -> bool {
-        let kind = ty.kind();
-        if kind == Kind::Absent {
-            return true;
-        }
-        let item = match ty.present() {
-            Some(Ty::List(item)) => Some(item.as_ref()),
-            Some(_) | None => None,
-        };
-        let empty = matches!(ty.present(), Some(Ty::EmptyList));
-        let members =
-            |fits: &dyn Fn(&Ty) -> bool| empty || item.is_some_and(|item| !item.may_be_absent() && fits(item));
-        match takes {
-            Takes::Text => kind == Kind::Text,
-            Takes::Number => kind == Kind::Number,
-            Takes::Date => kind == Kind::Date,
-            Takes::Scalar => kind.is_scalar(),
-            Takes::Temporal => matches!(kind, Kind::Date | Kind::Datetime),
-            Takes::TextOrList => matches!(kind, Kind::Text | Kind::List),
-            Takes::List => kind == Kind::List,
-            Takes::ListOrJson => matches!(kind, Kind::List | Kind::Json),
-            Takes::TextList => members(&|item| item.kind() == Kind::Text),
-            Takes::NumberList => members(&|item| item.kind() == Kind::Number),
-            Takes::OrderedList => members(&|item| item.kind().is_ordered()),
-            Takes::ListList => members(&|item| item.kind() == Kind::List),
-            Takes::Literal(_) => ty.present().is_some_and(|ty| ty.known_text().is_some()),
-        }
-    }
-}
-
-fn gives(gives: Gives, first: Option<&Ty>) -> Ty {
-    let first = first.and_then(Ty::present);
-    let item = match first {
-        Some(Ty::List(item)) => Some(item.as_ref().clone()),
-        Some(Ty::Json) => Some(Ty::Json),
-        Some(_) | None => None,
-    };
-    match gives {
-        Gives::Text => Ty::Text,
-        Gives::TextList => Ty::List(Box::new(Ty::Text)),
-        Gives::Number => Ty::Number,
-        Gives::NumberList => Ty::List(Box::new(Ty::Number)),
-        Gives::Boolean => Ty::Boolean,
-        Gives::Date => Ty::Date,
-        Gives::Datetime => Ty::Datetime,
-        Gives::MaybeNumber => Ty::Number.optional(),
-        Gives::MaybeDate => Ty::Date.optional(),
-        Gives::MaybeDatetime => Ty::Datetime.optional(),
-        Gives::MaybeDuration => Ty::Duration.optional(),
-        Gives::MaybeMatch => {
-            Ty::Record(vec![("text".into(), Ty::Text), ("groups".into(), Ty::List(Box::new(Ty::Text)))]).optional()
-        }
-        Gives::Same => first.cloned().unwrap_or(Ty::EmptyList),
-        Gives::MaybeMember => item.map_or(Ty::Absent, Ty::optional),
-        Gives::Member => item.unwrap_or(Ty::EmptyList),
-    }
-}
-
-fn words(takes: Takes) -> &'static str {
-    match takes {
-        Takes::Text => "text",
-        Takes::Number => "a number",
-        Takes::Date => "a date",
-        Takes::Scalar => "text, a number, a boolean, a date or a duration",
-        Takes::Temporal => "a date or a datetime",
-        Takes::TextOrList => "text or a list",
-        Takes::List => "a list",
-        Takes::TextList => "a list of texts",
-        Takes::NumberList => "a list of numbers",
-        Takes::OrderedList => "a list of texts, numbers or times",
-        Takes::ListList => "a list of lists",
-        Takes::ListOrJson => "a list or json",
-        Takes::Literal(Form::Regex) => "a literal pattern",
-        Takes::Literal(Form::Zone) => "a literal time zone",
-        Takes::Literal(Form::Time) => "a literal time of day",
-        Takes::Literal(Form::Pattern) => "a literal format",
-        Takes::Literal(Form::Direction) => "\"asc\" or \"desc\"",
-    }
-}
-
-fn json_hint(takes: Takes) -> &'static str {
-    match takes {
-        Takes::Number => "number",
-        Takes::Date | Takes::Temporal => "date",
-        Takes::List | Takes::TextList | Takes::OrderedList | Takes::ListOrJson => "text[]",
-        Takes::NumberList => "number[]",
-        Takes::ListList => "text[][]",
-        Takes::Text | Takes::Scalar | Takes::TextOrList | Takes::Literal(_) => "text",
-    }
-}
-
-/// What is wrong with a literal argument, and the way out.
-fn wrong_literal(form: Form, text: &SmolStr) -> Option<(String, String)> {
-    match form {
-        Form::Regex => Regex::new(text).err().map(|error| {
-            let why = error.to_string();
-            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            ("is not a pattern".to_owned(), why)
-        }),
-        Form::Zone => jiff::tz::TimeZone::get(text)
-            .is_err()
-            .then(|| ("is not a time zone".to_owned(), "write one such as \"Europe/Berlin\" or \"UTC\"".to_owned())),
-        Form::Time => text
-            .parse::<jiff::civil::Time>()
-            .is_err()
-            .then(|| ("is not a time of day".to_owned(), "write one such as \"09:00\"".to_owned())),
-        Form::Pattern => wrong_pattern(text),
-        Form::Direction => {
-            let directions: [SmolStr; 2] = ["asc".into(), "desc".into()];
-            (!directions.contains(text))
-                .then(|| ("is not a direction".to_owned(), format!("write {}", list_members(&directions))))
-        }
-    }
-}
-
-/// The letters of a format and how often each may stand in a row.
-pub(crate) const PATTERN_PARTS: [&str; 8] = ["YYYY", "YY", "MM", "DD", "HH", "mm", "ss", "SSS"];
-
-fn wrong_pattern(pattern: &str) -> Option<(String, String)> {
-    let mut rest = pattern;
-    while let Some(first) = rest.chars().next() {
-        if let Some(part) = PATTERN_PARTS.iter().find(|part| rest.starts_with(**part)) {
-            rest = rest.strip_prefix(part).unwrap_or_default();
-        } else if first.is_ascii_alphabetic() && !matches!(first, 'T' | 'Z') {
-            return Some((
-                format!("is not a format: `{first}` stands for nothing"),
-                format!("a format is made of {}", PATTERN_PARTS.join(", ")),
-            ));
-        } else {
-            rest = rest.get(first.len_utf8()..).unwrap_or_default();
-        }
-    }
-    None
 }

@@ -99,6 +99,8 @@ pub(super) struct Context<'a> {
     /// The constants that were checked, each after those it uses.
     pub(super) checked_constants: Vec<typed::Constant>,
     pub(super) connections: Vec<typed::Connection>,
+    /// Something could not be read, so that what is not used may be used there.
+    pub(super) broken: bool,
 }
 
 impl<'a> Context<'a> {
@@ -114,6 +116,7 @@ impl<'a> Context<'a> {
             constants: Vec::new(),
             checked_constants: Vec::new(),
             connections: Vec::new(),
+            broken: false,
         }
     }
 
@@ -216,6 +219,7 @@ impl<'a> Context<'a> {
         let program = self.program;
         for (file, tree) in program.files.iter().enumerate() {
             for item in &tree.items {
+                self.broken |= matches!(item, Item::Bad { .. });
                 match item {
                     Item::Import(_) | Item::Listen(_) => {}
                     Item::Connection(item) => {

@@ -4,18 +4,17 @@ use lf_module::value::Value;
 use smol_str::SmolStr;
 
 use super::{
-    annotations,
     body::{Body, Place, Resolved},
     compare::operator,
-    graph, literals,
+    literals,
     narrow::proof,
     typed::{Expr, ExprKind, Item, Op, RecordItem},
 };
 use crate::{
-    diag::{Diagnostic, codes, suggest},
+    diag::{Diagnostic, codes},
     source::Span,
     syntax::ast::{self, BinaryOp, Name, TextPart, UnaryOp},
-    types::{Kind, Ty, TypeRef, relation},
+    types::{Kind, Ty, relation},
 };
 
 impl Body<'_, '_> {
@@ -56,39 +55,6 @@ impl Body<'_, '_> {
         self.ensure_present(typed, why)
     }
 
-    /// Reports a value that may be absent where one is needed; `why` says what needs it.
-    pub(super) fn ensure_present(&mut self, expr: Expr, why: &str) -> Option<Expr> {
-        if !expr.ty.may_be_absent() {
-            return Some(expr);
-        }
-        let text = self.cx.slice(expr.span);
-        let report = if matches!(expr.ty, Ty::Absent) {
-            Diagnostic::error(codes::MOV_ABSENT, expr.span, format!("`{text}` is absent, and {why}"))
-                .label("always absent")
-        } else {
-            Diagnostic::error(codes::MOV_ABSENT, expr.span, format!("`{text}` may be absent, and {why}"))
-                .label(self.show(&expr.ty))
-                .help(format!("test it first: `if {text} != null {{ … }}`"))
-        };
-        let fallback = match expr.ty.kind() {
-            Kind::Text => Some("\"\""),
-            Kind::Number => Some("0"),
-            Kind::Boolean => Some("false"),
-            Kind::List => Some("[]"),
-            Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::Record | Kind::Absent => None,
-        };
-        let report = match fallback {
-            Some(fallback) => report.help(format!("or give it a value: `COALESCE({text}, {fallback})`")).fix(
-                format!("write `COALESCE({text}, {fallback})`"),
-                expr.span,
-                format!("COALESCE({text}, {fallback})"),
-            ),
-            None => report,
-        };
-        self.report(report);
-        None
-    }
-
     fn text(&mut self, span: Span, parts: &[TextPart]) -> Option<Expr> {
         if let Some(text) = literals::plain_text(parts) {
             let ty = Ty::Choice(vec![SmolStr::from(&text)]);
@@ -118,35 +84,6 @@ impl Body<'_, '_> {
         None
     }
 
-    /// Reports a list, record or json where a single value is needed.
-    pub(super) fn not_scalar(&mut self, typed: &Expr, needs: &str) {
-        let text = self.cx.slice(typed.span);
-        let shown = self.show(&typed.ty);
-        let report = match typed.ty.kind() {
-            Kind::Json => {
-                Diagnostic::error(codes::MOV_JSON_OPAQUE, typed.span, format!("`{text}` is json, which is opaque"))
-                    .label(needs)
-                    .help(format!("say what it is first: `{text} AS <text>`"))
-            }
-            Kind::List => Diagnostic::error(codes::MOV_RECORD_NOT_VALUE, typed.span, format!("`{text}` is a list"))
-                .label(format!("{shown}; {needs}"))
-                .help(format!("join its texts: `JOIN({text}, \", \")`")),
-            Kind::Text
-            | Kind::Number
-            | Kind::Boolean
-            | Kind::Date
-            | Kind::Datetime
-            | Kind::Duration
-            | Kind::Record
-            | Kind::Absent => {
-                Diagnostic::error(codes::MOV_RECORD_NOT_VALUE, typed.span, format!("`{text}` is a whole record"))
-                    .label(format!("{shown}; {needs}"))
-                    .help(format!("name one of its fields: `{text}.…`"))
-            }
-        };
-        self.report(report);
-    }
-
     fn name(&mut self, span: Span, name: &Name) -> Option<Expr> {
         match self.resolve(name)? {
             Resolved::Local(local) => self.local_expr(local, span),
@@ -159,255 +96,6 @@ impl Body<'_, '_> {
                 Some(self.narrowed(Expr { ty, span, kind: ExprKind::Constant(id) }))
             }
         }
-    }
-
-    /// Reads a field. `lenient`: where presence itself is asked for, a field of something absent is absent.
-    pub(super) fn field(&mut self, span: Span, base: Expr, name: &Name, lenient: bool) -> Option<Expr> {
-        let lenient = lenient || matches!(base.kind, ExprKind::Read(_));
-        let ty = if base.ty.may_be_absent() {
-            let Some(inner) = base.ty.present().filter(|_| lenient) else {
-                let why = format!("its field `{}` is read here", name.text);
-                return self.ensure_present(base, &why);
-            };
-            self.field_ty(inner, name)?.optional()
-        } else {
-            self.field_ty(&base.ty, name)?
-        };
-        let kind = ExprKind::Field { base: Box::new(base), name: name.text.clone() };
-        Some(self.narrowed(Expr { ty, span, kind }))
-    }
-
-    fn field_ty(&mut self, ty: &Ty, name: &Name) -> Option<Ty> {
-        match ty {
-            Ty::Json => Some(Ty::Json.optional()),
-            Ty::Position(of) => self.described_field(of, false, name),
-            Ty::Handle(of) => self.described_field(of, true, name),
-            Ty::Change => {
-                let found = relation::change_field(&name.text);
-                if found.is_none() {
-                    self.no_field("a change", name, relation::CHANGE_FIELDS.into_iter());
-                }
-                found
-            }
-            Ty::Record(fields) => {
-                let found = fields.iter().find(|(field, _)| *field == name.text).map(|(_, ty)| ty.clone());
-                if found.is_none() {
-                    let shown = format!("`{}`", self.show(ty));
-                    self.no_field(&shown, name, fields.iter().map(|(field, _)| field.as_str()));
-                }
-                found
-            }
-            Ty::List(item) if item.kind() == Kind::Record && !item.may_be_absent() => {
-                Some(Ty::List(Box::new(self.field_ty(item, name)?)))
-            }
-            Ty::Text
-            | Ty::Number
-            | Ty::Boolean
-            | Ty::Date
-            | Ty::Datetime
-            | Ty::Duration
-            | Ty::Choice(_)
-            | Ty::List(_)
-            | Ty::EmptyList
-            | Ty::Optional(_)
-            | Ty::Absent => {
-                let kind = ty.kind();
-                let report = Diagnostic::error(
-                    codes::MOV_FIELD_UNKNOWN,
-                    name.span,
-                    format!("a {} has no field `{}`", kind.word(), name.text),
-                )
-                .label(format!("read off a value of type `{}`", self.show(ty)));
-                self.report(match (kind, name.text.as_str()) {
-                    (Kind::Text | Kind::List, "length" | "size" | "count") => report.help("its length is `LENGTH(…)`"),
-                    (_, _) => report.help("only records have fields"),
-                });
-                None
-            }
-        }
-    }
-
-    fn described_field(&mut self, of: &TypeRef, handle: bool, name: &Name) -> Option<Ty> {
-        let shape = self.cx.graph.shape(of)?;
-        if let Some(ty) = relation::Graph::field(&self.cx.graph, of, handle, &name.text) {
-            return Some(ty);
-        }
-        let on = self.cx.graph.show_position(of);
-        if shape.field(&name.text).is_some() {
-            self.report(
-                Diagnostic::error(
-                    codes::MOV_FIELD_WRITE_ONLY,
-                    name.span,
-                    format!("`{}` of `{on}` can be written but not read", name.text),
-                )
-                .label("the system does not give it back"),
-            );
-            return None;
-        }
-        let fields = shape.fields.iter().filter(|field| field.readable || handle).map(|field| field.name.as_str());
-        let fields = fields.chain(handle.then_some(graph::CREATED));
-        if shape.edge(&name.text).is_some() {
-            self.report(
-                Diagnostic::error(
-                    codes::MOV_FIELD_UNKNOWN,
-                    name.span,
-                    format!("`{}` is an edge of `{on}`, not a field", name.text),
-                )
-                .label("leads to other records")
-                .help(format!("walk it: `-[:{}]->`", name.text)),
-            );
-            return None;
-        }
-        self.no_field(&format!("`{on}`"), name, fields);
-        None
-    }
-
-    /// Reports a field that `whose` does not have.
-    pub(super) fn no_field<'n>(&mut self, whose: &str, name: &Name, known: impl Iterator<Item = &'n str>) {
-        let report = no_field(whose, name, known);
-        self.report(report);
-    }
-
-    /// A condition: a boolean that is there.
-    pub(super) fn condition(&mut self, expr: &ast::Expr) -> Option<Expr> {
-        let typed = self.expr(expr)?;
-        match &typed.ty {
-            Ty::Boolean => return Some(typed),
-            Ty::Optional(inner) if **inner == Ty::Boolean => {
-                return self.ensure_present(typed, "a condition is true or false");
-            }
-            Ty::Text
-            | Ty::Number
-            | Ty::Date
-            | Ty::Datetime
-            | Ty::Duration
-            | Ty::Json
-            | Ty::Choice(_)
-            | Ty::List(_)
-            | Ty::Record(_)
-            | Ty::Position(_)
-            | Ty::Handle(_)
-            | Ty::Change
-            | Ty::Optional(_)
-            | Ty::Absent
-            | Ty::EmptyList => {}
-        }
-        let text = self.cx.slice(typed.span);
-        let report = Diagnostic::error(
-            codes::MOV_CONDITION_BOOLEAN,
-            typed.span,
-            format!("a condition is true or false, and this is {}", typed.ty.kind().word()),
-        )
-        .label(self.show(&typed.ty));
-        self.report(match typed.ty.kind() {
-            Kind::List => report.help(format!("compare its length: `LENGTH({text}) > 0`")),
-            Kind::Text => report.help(format!("compare it: `{text} != \"\"`")),
-            Kind::Number => report.help(format!("compare it: `{text} != 0`")),
-            Kind::Json | Kind::Record | Kind::Absent | Kind::Boolean | Kind::Date | Kind::Datetime | Kind::Duration => {
-                report.help(format!("test it: `EXISTS {text}`"))
-            }
-        });
-        None
-    }
-
-    /// An operand of which presence is asked: fields may be read off what may be absent.
-    pub(super) fn asked(&mut self, expr: &ast::Expr) -> Option<Expr> {
-        match &expr.kind {
-            ast::ExprKind::Field { base, name } => {
-                let base = self.asked(base)?;
-                self.field(expr.span, base, name, true)
-            }
-            ast::ExprKind::Text(_)
-            | ast::ExprKind::Number(_)
-            | ast::ExprKind::Duration(_)
-            | ast::ExprKind::Bool(_)
-            | ast::ExprKind::Null
-            | ast::ExprKind::Name(_)
-            | ast::ExprKind::Path(_)
-            | ast::ExprKind::Call(_)
-            | ast::ExprKind::Unary { .. }
-            | ast::ExprKind::Binary { .. }
-            | ast::ExprKind::Is { .. }
-            | ast::ExprKind::As { .. }
-            | ast::ExprKind::Exists(_)
-            | ast::ExprKind::If { .. }
-            | ast::ExprKind::List(_)
-            | ast::ExprKind::Record(_)
-            | ast::ExprKind::Bad => self.expr(expr),
-        }
-    }
-
-    fn exists(&mut self, span: Span, operand: &ast::Expr) -> Option<Expr> {
-        let operand = self.asked(operand)?;
-        // A path that lands on many is there if it lands on something.
-        let many = matches!(operand.ty, Ty::List(_)) && matches!(operand.kind, ExprKind::Read(_));
-        if matches!(operand.ty, Ty::Absent) {
-            self.warn_fixed(span, "this is always false", "the value is always absent");
-        } else if !operand.ty.may_be_absent() && !many && !self.doubtful(&operand) {
-            let shown = self.show(&operand.ty);
-            self.warn_fixed(span, "this is always true", &format!("`{shown}` is never absent"));
-        }
-        Some(Expr { ty: Ty::Boolean, span, kind: ExprKind::Exists(Box::new(operand)) })
-    }
-
-    /// Whether a value is typed as present but may be tested all the same.
-    pub(super) fn doubtful(&self, expr: &Expr) -> bool {
-        let ExprKind::Field { base, name } = &expr.kind else { return false };
-        let Some(of) = base.ty.present().and_then(Ty::described) else { return false };
-        self.cx.graph.shape(of).and_then(|shape| shape.field(name)).is_some_and(|field| field.doubtful)
-    }
-
-    pub(super) fn warn_fixed(&mut self, span: Span, headline: &str, why: &str) {
-        self.report(
-            Diagnostic::warning(codes::MOV_CONDITION_FIXED, span, headline).label(why).help("leave the test out"),
-        );
-    }
-
-    fn is(&mut self, span: Span, operand: &ast::Expr, ty: &ast::TypeExpr) -> Option<Expr> {
-        let operand = self.asked(operand);
-        let ty = annotations::resolve(self.cx, self.file, ty);
-        let (operand, ty) = (operand?, ty?);
-        if operand.ty.kind() != Kind::Json {
-            if relation::fits(&operand.ty, &ty, &self.cx.graph) && !self.doubtful(&operand) {
-                let why = format!("it is `{}`", self.show(&operand.ty));
-                self.warn_fixed(span, "this is always true", &why);
-            } else if !relation::fits(&ty, &operand.ty, &self.cx.graph) && operand.ty.kind() != ty.kind() {
-                let why = format!("it is `{}`", self.show(&operand.ty));
-                self.warn_fixed(span, "this is always false", &why);
-            }
-        }
-        Some(Expr { ty: Ty::Boolean, span, kind: ExprKind::Is { operand: Box::new(operand), ty } })
-    }
-
-    fn convert(&mut self, span: Span, operand: &ast::Expr, written: &ast::TypeExpr) -> Option<Expr> {
-        let operand = self.asked(operand);
-        let ty = annotations::resolve(self.cx, self.file, written);
-        let (operand, ty) = (operand?, ty?);
-        if operand.ty.kind() != Kind::Json {
-            let text = self.cx.slice(operand.span);
-            let shown = self.show(&operand.ty);
-            let report = Diagnostic::error(
-                codes::MOV_AS_NOT_JSON,
-                operand.span,
-                format!("`AS` converts json, and `{text}` is `{shown}`"),
-            );
-            self.report(match (operand.ty.kind(), ty.kind()) {
-                (from, Kind::Text) if from.is_scalar() => report.help(format!("write `TEXT({text})`")),
-                (Kind::Text, Kind::Number) => report.help(format!("write `NUMBER({text})`")),
-                (_, _) => report.help("its type is known already"),
-            });
-            return None;
-        }
-        if !can_be_json(&ty) {
-            self.report(
-                Diagnostic::error(codes::MOV_AS_TYPE, written.span, format!("json cannot be `{}`", self.show(&ty)))
-                    .label("json holds data, not records of a system")
-                    .help("ask for a record of fields: `AS <{ name: text }>`"),
-            );
-            return None;
-        }
-        let kind = ExprKind::As { operand: Box::new(operand), ty: ty.clone() };
-        Some(self.narrowed(Expr { ty: ty.optional(), span, kind }))
     }
 
     fn if_value(&mut self, span: Span, arms: &[(ast::Expr, ast::Expr)], otherwise: &ast::Expr) -> Option<Expr> {
@@ -580,36 +268,6 @@ impl Body<'_, '_> {
         whole.then_some(Expr { ty, span, kind: ExprKind::Record(typed) })
     }
 
-    /// Every field that can be read off a record.
-    pub(super) fn fields_of(&self, ty: &Ty) -> Option<Vec<(SmolStr, Ty)>> {
-        match ty {
-            Ty::Record(fields) => Some(fields.clone()),
-            Ty::Position(of) | Ty::Handle(of) => {
-                let shape = self.cx.graph.shape(of)?;
-                let readable = shape.fields.iter().filter(|field| field.readable);
-                Some(readable.map(|field| (field.name.clone(), graph::read_type(field))).collect())
-            }
-            Ty::Change => Some(
-                relation::CHANGE_FIELDS
-                    .into_iter()
-                    .filter_map(|name| Some((SmolStr::from(name), relation::change_field(name)?)))
-                    .collect(),
-            ),
-            Ty::Text
-            | Ty::Number
-            | Ty::Boolean
-            | Ty::Date
-            | Ty::Datetime
-            | Ty::Duration
-            | Ty::Json
-            | Ty::Choice(_)
-            | Ty::List(_)
-            | Ty::Optional(_)
-            | Ty::Absent
-            | Ty::EmptyList => None,
-        }
-    }
-
     fn binary(&mut self, span: Span, op: BinaryOp, op_span: Span, left: &ast::Expr, right: &ast::Expr) -> Option<Expr> {
         let (op, ty, left, right) = match op {
             BinaryOp::And | BinaryOp::Or => {
@@ -667,19 +325,6 @@ impl Body<'_, '_> {
             }
         };
         Some(Expr { ty, span, kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) } })
-    }
-
-    fn warn_null_test(&mut self, span: Span, op: BinaryOp, left: &Expr, right: &Expr) {
-        let tested = if matches!(left.ty, Ty::Absent) { right } else { left };
-        let same = op == BinaryOp::Equal;
-        if matches!(tested.ty, Ty::Absent) {
-            let headline = if same { "this is always true" } else { "this is always false" };
-            self.warn_fixed(span, headline, "both sides are always absent");
-        } else if !tested.ty.may_be_absent() && !self.doubtful(tested) && tested.ty != Ty::Json {
-            let shown = self.show(&tested.ty);
-            let headline = if same { "this is always false" } else { "this is always true" };
-            self.warn_fixed(span, headline, &format!("`{shown}` is never absent"));
-        }
     }
 
     fn negate(&mut self, span: Span, operand: &ast::Expr, op_span: Span) -> Option<Expr> {
@@ -742,45 +387,4 @@ impl Body<'_, '_> {
 
 pub(super) fn literal(span: Span, ty: Ty, value: Value) -> Expr {
     Expr { ty, span, kind: ExprKind::Literal(value) }
-}
-
-/// The report of a field that `whose` does not have, with the nearest that it has.
-pub(super) fn no_field<'n>(whose: &str, name: &Name, known: impl Iterator<Item = &'n str>) -> Diagnostic {
-    let known: Vec<&str> = known.collect();
-    let report =
-        Diagnostic::error(codes::MOV_FIELD_UNKNOWN, name.span, format!("{whose} has no field `{}`", name.text));
-    if let Some(near) = suggest::nearest(&name.text, known.iter().copied()) {
-        return report.help(format!("did you mean `{near}`?")).fix(
-            format!("write `{near}`"),
-            name.span,
-            super::written_name(near),
-        );
-    }
-    match known.as_slice() {
-        [] => report.help("it has no fields"),
-        names if names.len() <= 12 => {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            report.help(format!("it has {}", names.join(", ")))
-        }
-        names => report.help(format!("it has {} fields; `listen-fire describe` lists them", names.len())),
-    }
-}
-
-/// Whether json can be converted to a type: it is data all the way down.
-fn can_be_json(ty: &Ty) -> bool {
-    match ty {
-        Ty::Position(_) | Ty::Handle(_) | Ty::Change => false,
-        Ty::List(item) | Ty::Optional(item) => can_be_json(item),
-        Ty::Record(fields) => fields.iter().all(|(_, ty)| can_be_json(ty)),
-        Ty::Text
-        | Ty::Number
-        | Ty::Boolean
-        | Ty::Date
-        | Ty::Datetime
-        | Ty::Duration
-        | Ty::Json
-        | Ty::Choice(_)
-        | Ty::Absent
-        | Ty::EmptyList => true,
-    }
 }

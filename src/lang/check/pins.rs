@@ -199,20 +199,29 @@ impl Body<'_, '_> {
     /// The value of a pin is one that the system takes.
     fn pin_value(&mut self, pin: &Pin, op_span: Span, target: &Expr, value: Expr, on: &TypeRef) -> Option<Expr> {
         let ty = target.ty.clone();
-        let value = if matches!(value.ty, Ty::Absent) || value.ty.may_be_absent() {
-            let why = format!("`{}` is sent to the system", pin.field);
-            self.ensure_present(value, &why)?
-        } else {
-            value
-        };
+        if value.ty.may_be_absent() {
+            let text = self.cx.slice(value.span);
+            self.report(
+                Diagnostic::error(
+                    codes::MOV_ABSENT,
+                    value.span,
+                    format!("`{text}` may be absent, and `{}` is sent to the system", pin.field),
+                )
+                .label(self.show(&value.ty))
+                .help(format!("test it before the hop: `if {text} != null {{ … }}`")),
+            );
+            return None;
+        }
         if ty == Ty::Json {
             return Some(value);
         }
         if value.ty.kind() == Kind::Json || value.ty.kind() != ty.kind() {
             if value.ty.kind() == Kind::Json {
                 self.not_scalar(&value, "its type has to be known");
-            } else {
+            } else if ty.kind() == Kind::Text {
                 self.kinds_differ(op_span, target, &value);
+            } else {
+                self.pin_kinds_differ(op_span, target, &value);
             }
             return None;
         }
@@ -240,6 +249,30 @@ impl Body<'_, '_> {
             }
         }
         None
+    }
+
+    /// The field's kind is the system's to say: only the value can be converted, and before the hop.
+    fn pin_kinds_differ(&mut self, op_span: Span, target: &Expr, value: &Expr) {
+        let (one, two) = (self.plain(&target.ty), self.plain(&value.ty));
+        let text = self.cx.slice(value.span);
+        let report =
+            Diagnostic::error(codes::MOV_COMPARE_KINDS, op_span, format!("{one} and {two} cannot be compared"))
+                .label("compares values of one kind")
+                .also(target.span, one)
+                .also(value.span, two);
+        let convert = match (value.ty.kind(), target.ty.kind()) {
+            (Kind::Text, Kind::Number) => Some("NUMBER"),
+            (Kind::Text, Kind::Date) => Some("DATE"),
+            (Kind::Text, Kind::Datetime) => Some("DATETIME"),
+            (Kind::Text, Kind::Duration) => Some("DURATION"),
+            (_, _) => None,
+        };
+        self.report(match convert {
+            Some(convert) => {
+                report.help(format!("bind `{convert}({text})` to a name before the hop, and test that it is there"))
+            }
+            None => report.help("give a value of the field's kind"),
+        });
     }
 
     fn report_missing(&mut self, hop: &ast::Hop, on: &TypeRef, shape: &TypeShape, missing: &[&Pin], landed: &Landed) {
