@@ -18,6 +18,8 @@ use crate::{markers, read, report};
 pub(crate) struct Outcome {
     pub(crate) sources: SourceMap,
     pub(crate) problems: Vec<Diagnostic>,
+    /// What came out of the check, if there was one and nothing is wrong.
+    pub(crate) movement: Option<lf_lang::check::typed::Movement>,
 }
 
 pub(crate) fn run(path: &Path, wrong: bool) -> Result<(), Failed> {
@@ -58,6 +60,7 @@ pub(crate) fn outcome(name: &str, text: &str) -> Result<Outcome, String> {
     sources.add(current, lines);
     let mut problems = Vec::new();
     let mut trees: Vec<ast::File> = Vec::new();
+    let mut movement = None;
     for file in sources.iter() {
         let parsed = syntax::parse(file);
         problems.extend(parsed.problems);
@@ -74,11 +77,12 @@ pub(crate) fn outcome(name: &str, text: &str) -> Result<Outcome, String> {
         if parsed && failed == checked.movement.is_some() {
             return Err("a movement comes out exactly when nothing is wrong".to_owned());
         }
+        movement = checked.movement;
         problems.extend(checked.problems);
         problems
             .sort_by_key(|problem| (problem.primary.span.source, problem.primary.span.start, problem.primary.span.end));
     }
-    Ok(Outcome { sources, problems })
+    Ok(Outcome { sources, problems, movement })
 }
 
 /// One line of a problem, for lists.

@@ -1,6 +1,7 @@
 //! The corpus: one named test for each text file, each page of a code, each property and each rule of the house.
 //!
-//! `syntax/` is read, `check/` is checked against the catalog that its first line names. A file under `err` says on
+//! `syntax/` and the examples are read, `check/` is checked against the catalog that its first line names, `plan/` is
+//! compiled as well. A file under `err` says on
 //! its lines what it expects (`markers.rs`), and its whole report stands beside it in a `.snap`. Snapshots are written
 //! with `LF_BLESS=1`; markers only by hand, so that no diagnostic can get lost unseen.
 //!
@@ -18,6 +19,7 @@ mod case;
 mod limits;
 mod markers;
 mod pages;
+mod plan;
 mod properties;
 mod report;
 mod tidy;
@@ -40,6 +42,13 @@ fn main() -> ExitCode {
                 trials.push(Trial::test(name, move || case::run(&file, kind == "err")));
             }
         }
+    }
+    for file in files(&corpus().join("plan"), "mvt") {
+        trials.push(Trial::test(format!("plan/{}", stem(&file)), move || plan::run(&file)));
+    }
+    for file in files(&root().join("examples"), "mvt") {
+        let name = format!("examples/{}", file.strip_prefix(root()).expect("below the root").display());
+        trials.push(Trial::test(name, move || case::run(&file, false)));
     }
     trials.extend(pages::trials());
     trials.extend(limits::trials());
