@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("plan/{}", stem(&file)), move || plan::run(&file)));
     }
     for file in files(&root().join("examples"), "mvt") {
-        let name = format!("examples/{}", file.strip_prefix(root()).expect("below the root").display());
+        let name = file.strip_prefix(root()).expect("below the root").display().to_string();
         trials.push(Trial::test(name, move || case::run(&file, false)));
     }
     trials.extend(pages::trials());
