@@ -160,7 +160,7 @@ impl<'a> Attempt<'a> {
                     (Ok(now), Some(known)) if now.get(ty) == Some(&known) => Ok(()),
                     (Ok(_), Some(_)) => Err(Trouble::Failed(Failure {
                         message: format!(
-                            "{}; `{ty}` of `{}` is not as it was described: run `listen-fire check`",
+                            "{}; `{ty}` of `{}` is not as it was described (MOV_DRIFT): run `listen-fire check`",
                             failure.message, link.name
                         ),
                         ..failure

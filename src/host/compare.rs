@@ -112,3 +112,6 @@ fn content(record: &Record) -> SmolStr {
     }
     text.into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,7 @@ pub(super) async fn run(service: Arc<Service>, mut looked: watch::Receiver<bool>
             }
         };
         if service.options.once && before.0 && claimed == 0 && dispatch.is_done(due) {
+            dispatch.say_what_is_left().await;
             break;
         }
         dispatch.wait(&mut looked, renewal, due).await;
@@ -180,6 +181,21 @@ impl Dispatch {
     /// Whether nothing is left that this runner could do now or soon.
     fn is_done(&self, due: Option<Timestamp>) -> bool {
         self.running.is_empty() && (due.is_none() || self.held_back > 0)
+    }
+
+    /// With `once`: changes that wait for a person, or for a connection that is held, are not done.
+    async fn say_what_is_left(&self) {
+        for listen in &self.service.plan.listens {
+            match self.service.store.open(&listen.name).await {
+                Ok(0) => {}
+                Ok(left) => {
+                    let changes = if left == 1 { "1 change waits".to_owned() } else { format!("{left} changes wait") };
+                    let why = "for a held connection or behind a run that a person decides on";
+                    self.service.tally().problem(format!("`{}`: {changes} {why}", listen.name));
+                }
+                Err(error) => tracing::warn!("the store did not say what is left: {error}"),
+            }
+        }
     }
 
     /// Lets running steps end, then drops them where they stand.

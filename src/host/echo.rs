@@ -245,3 +245,6 @@ fn landed(handle: &Value) -> (Option<Key>, Record) {
         | Value::List(_) => (None, Record::new()),
     }
 }
+
+#[cfg(test)]
+mod tests;

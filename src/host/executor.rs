@@ -209,7 +209,7 @@ fn ended(attempt: &Attempt<'_>, journal: &mut Journal<'_>, finish: Finish) -> Re
     let (state, reason) = match &finish {
         Finish::Done(_) => (State::Done, None),
         Finish::Failed(failure) => match failure.kind {
-            FailureKind::Program | FailureKind::Call(_) => (State::Dead, Some(told(attempt, failure))),
+            FailureKind::Program | FailureKind::Call(_) => (State::Dead, Some(epitaph(attempt, journal, failure))),
             FailureKind::Unknown | FailureKind::Journal => (State::Unsure, Some(told(attempt, failure))),
         },
     };
@@ -226,7 +226,7 @@ fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) 
         Trouble::Unknown { failure, again: true, until } => retry(attempt, journal, &failure, None, Some(until)),
         // No entry ends the attempt: the write in flight stays what the run is about.
         Trouble::Unknown { failure, again: false, until: _ } => {
-            let reason = Some(told(attempt, &failure));
+            let reason = Some(unsure(attempt, &failure));
             Release::End { state: State::Unsure, reason, entries: journal.take() }
         }
         Trouble::Held { connection, until, why } => {
@@ -257,6 +257,7 @@ fn retry(
         if state == State::Dead {
             entries.push(Entry::Finished { finish: Finish::Failed(failure.clone()), at: now });
         }
+        let why = if in_flight.is_some() { unsure(attempt, failure) } else { epitaph(attempt, journal, failure) };
         let reason = if most == 1 { why } else { format!("{why} (attempt {number} of {most})") };
         return Release::End { state, reason: Some(reason), entries };
     }
@@ -277,6 +278,29 @@ fn told(attempt: &Attempt<'_>, failure: &Failure) -> String {
         Some(at) => format!("{}:{}: `{}`: {}", at.file, at.line, at.says, failure.message),
         None => failure.message.clone(),
     }
+}
+
+/// The same for a run that is over, with what it did before.
+fn epitaph(attempt: &Attempt<'_>, journal: &Journal<'_>, failure: &Failure) -> String {
+    const SHOWN: usize = 5;
+    let why = told(attempt, failure);
+    let wrote = journal.wrote();
+    if wrote.is_empty() {
+        return why;
+    }
+    let places = wrote.iter().take(SHOWN).filter_map(|place| attempt.plan.place(*place));
+    let mut done: Vec<String> = places.map(|at| format!("`{}` (line {})", at.says, at.line)).collect();
+    if wrote.len() > SHOWN {
+        done.push(format!("{} more", wrote.len() - SHOWN));
+    }
+    format!("{why}; done before, and kept: {}", done.join(", "))
+}
+
+/// The same for a run whose write may have been done, with the way out.
+fn unsure(attempt: &Attempt<'_>, failure: &Failure) -> String {
+    let id = attempt.run.id;
+    let why = told(attempt, failure);
+    format!("{why}; look whether it is there, then `listen-fire runs settle {id} --done` or `--again`")
 }
 
 /// Once the journal does not answer a call, everything in it must have been asked for.

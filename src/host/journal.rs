@@ -3,7 +3,10 @@
 //! Reads wait in memory for the next intent or the run's end: losing them costs asking again. A settled write is
 //! made durable before anything else is waited for (R3).
 
-use lf_lang::run::{Entry, Settlement};
+use lf_lang::{
+    plan::ir::PlaceId,
+    run::{Entry, Settlement},
+};
 use lf_module::call::Origin;
 
 use super::{service::Service, size};
@@ -17,13 +20,16 @@ pub(super) struct Journal<'a> {
     /// Whether a settled write waits.
     urgent: bool,
     bytes: usize,
+    /// Where in the text what was changed was changed, for people.
+    wrote: Vec<PlaceId>,
 }
 
 impl<'a> Journal<'a> {
     /// Over what is already kept.
     pub(super) fn new(service: &'a Service, run: RunId, fence: Fence, kept: &[Entry]) -> Self {
         let bytes = kept.iter().map(weight).fold(0, usize::saturating_add);
-        Self { service, run, fence, waiting: Vec::new(), urgent: false, bytes }
+        let wrote = kept.iter().filter_map(changed_at).collect();
+        Self { service, run, fence, waiting: Vec::new(), urgent: false, bytes, wrote }
     }
 
     /// Adds an entry, durable with the next flush.
@@ -33,7 +39,13 @@ impl<'a> Journal<'a> {
             &entry,
             Entry::Settled { settlement: Settlement::Written { .. } | Settlement::Deleted, .. } | Entry::Decided { .. }
         );
+        self.wrote.extend(changed_at(&entry));
         self.waiting.push(entry);
+    }
+
+    /// Where in the text the run changed something so far.
+    pub(super) fn wrote(&self) -> &[PlaceId] {
+        &self.wrote
     }
 
     /// Whether the journal is larger than a run's may be.
@@ -62,6 +74,14 @@ impl<'a> Journal<'a> {
     pub(super) fn take(&mut self) -> Vec<Entry> {
         self.urgent = false;
         std::mem::take(&mut self.waiting)
+    }
+}
+
+fn changed_at(entry: &Entry) -> Option<PlaceId> {
+    let Entry::Settled { address: _, place, settlement, at: _ } = entry else { return None };
+    match settlement {
+        Settlement::Written { unchanged: false, .. } | Settlement::Deleted => Some(*place),
+        Settlement::Written { unchanged: true, .. } | Settlement::Records(_) | Settlement::Refused(_) => None,
     }
 }
 

@@ -92,3 +92,6 @@ fn with_members(there: &Value, added: &Value) -> Value {
     }
     if members.is_empty() { there.clone() } else { Value::list(members) }
 }
+
+#[cfg(test)]
+mod tests;
