@@ -82,7 +82,7 @@ impl Body<'_, '_> {
                     at,
                     format!("`{}` takes {takes}, not {}", signature.name, args.len()),
                 )
-                .help(format!("`listen-fire explain {}` says what", codes::MOV_BUILTIN_ARGUMENTS.as_str())),
+                .help(format!("written `{}({})`", signature.name, shown_arguments(signature))),
             );
             self.visit_args(call);
             return None;
@@ -122,7 +122,7 @@ impl Body<'_, '_> {
             )
             .label(shown);
             self.report(match (kind, takes) {
-                (from, Takes::Text) if from.is_scalar() => report.help(format!("convert it: `TEXT({text})`")).fix(
+                (from, Takes::Text) if from.is_scalar() => report.help("nothing is turned into text silently").fix(
                     format!("write `TEXT({text})`"),
                     arg.span,
                     format!("TEXT({text})"),
@@ -211,6 +211,15 @@ fn gives(gives: Gives, first: Option<&Ty>) -> Ty {
         Gives::MaybeMember => item.map_or(Ty::Absent, Ty::optional),
         Gives::Member => item.unwrap_or(Ty::EmptyList),
     }
+}
+
+/// The arguments of a built-in as words, optional ones with `?`.
+fn shown_arguments(signature: &Signature) -> String {
+    let words = signature.args.iter().enumerate().map(|(place, takes)| {
+        let optional = if place < signature.least { "" } else { "?" };
+        format!("{}{optional}", words(*takes))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 fn words(takes: Takes) -> &'static str {

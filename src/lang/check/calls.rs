@@ -290,7 +290,8 @@ impl Body<'_, '_> {
             .filter(|name| !given.contains_key(*name) && !meant.iter().any(|near| near == name.as_str()))
             .map(|name| format!("`{name}`"))
             .collect();
-        if !missing.is_empty() {
+        // A name that is unknown stands for one that is missing.
+        if !missing.is_empty() && whole {
             self.report(
                 Diagnostic::error(
                     codes::MOV_CALL_ARGUMENTS,
@@ -331,7 +332,7 @@ impl Body<'_, '_> {
         let text = self.cx.slice(arg.span);
         self.report(match (arg.ty.kind(), ty.kind()) {
             (from, Kind::Text) if from.is_scalar() && from != Kind::Text => report
-                .help(format!("convert it: `TEXT({text})`"))
+                .help("nothing is turned into text silently")
                 .fix(format!("write `TEXT({text})`"), arg.span, format!("TEXT({text})")),
             (Kind::Text, Kind::Number) => report.help(format!("convert it: `NUMBER({text})`, which may be absent")),
             (Kind::Json, _) => report.help(format!("convert it: `{text} AS <{}>`", self.show(ty))),

@@ -314,7 +314,7 @@ impl Body<'_, '_> {
             let joined = format!("\"{}{}\"", self.inside(left), self.inside(right));
             Diagnostic::error(codes::MOV_ARITHMETIC, op_span, "text is not joined with `+`")
                 .label("adds numbers and times")
-                .help(format!("write it as one text: `{joined}`"))
+                .help("write it as one text")
                 .fix(format!("write `{joined}`"), span, joined.as_str())
         } else {
             let report = Diagnostic::error(

@@ -3,6 +3,7 @@
 use super::{
     annotations,
     body::Body,
+    narrow::Chain,
     typed::{Expr, ExprKind},
 };
 use crate::{
@@ -180,7 +181,10 @@ impl Body<'_, '_> {
         } else {
             Diagnostic::error(codes::MOV_ABSENT, expr.span, format!("`{text}` may be absent, and {why}"))
                 .label(self.show(&expr.ty))
-                .help(format!("test it first: `if {text} != null {{ … }}`"))
+        };
+        let report = match self.test_first(&expr) {
+            Some(test) => report.help(test),
+            None => report,
         };
         let fallback = match expr.ty.kind() {
             Kind::Text => Some("\"\""),
@@ -190,7 +194,7 @@ impl Body<'_, '_> {
             Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::Record | Kind::Absent => None,
         };
         let report = match fallback {
-            Some(fallback) => report.help(format!("or give it a value: `COALESCE({text}, {fallback})`")).fix(
+            Some(fallback) => report.fix(
                 format!("write `COALESCE({text}, {fallback})`"),
                 expr.span,
                 format!("COALESCE({text}, {fallback})"),
@@ -199,6 +203,18 @@ impl Body<'_, '_> {
         };
         self.report(report);
         None
+    }
+
+    /// How to prove that a value is there.
+    pub(super) fn test_first(&self, expr: &Expr) -> Option<String> {
+        if matches!(expr.ty, Ty::Absent) {
+            return None;
+        }
+        let text = self.cx.slice(expr.span);
+        Some(match Chain::of(expr) {
+            Some(_) => format!("test it first: `if {text} != null {{ … }}`"),
+            None => "bind it to a name, and test that: `if name != null { … }`".to_owned(),
+        })
     }
 
     /// Reports a list, record or json where a single value is needed.

@@ -176,28 +176,36 @@ pub(super) fn settle(cx: &mut Context<'_>, group: &[usize]) {
     }
 }
 
+/// More listens of one circle than this are not named.
+const NAMED: usize = 8;
+
 /// Reports listens that can fire one another in a circle.
 pub(super) fn report_loops(cx: &mut Context<'_>, listens: &[Listen]) {
-    let edges: Vec<Vec<usize>> = listens
+    // Listens first, then the types between them: a listen leads to what its function writes, a type to what it fires.
+    let types: IndexSet<&TypeRef> = listens.iter().map(|listen| &listen.on).collect();
+    let mut edges: Vec<Vec<usize>> = listens
         .iter()
         .map(|listen| {
             let FunctionId(function) = listen.fire;
-            let Some(function) = cx.functions.get(function as usize) else { return Vec::new() };
-            listens
-                .iter()
-                .enumerate()
-                .filter(|(_, other)| function.effects.writes.contains(&other.on))
-                .map(|(index, _)| index)
-                .collect()
+            let writes = cx.functions.get(function as usize).map(|function| &function.effects.writes);
+            let written = writes.into_iter().flatten().filter_map(|written| types.get_index_of(written));
+            written.map(|place| listens.len() + place).collect()
         })
         .collect();
+    edges.extend(types.iter().map(|_| Vec::new()));
+    for (index, listen) in listens.iter().enumerate() {
+        let place = types.get_index_of(&listen.on).map(|place| listens.len() + place);
+        if let Some(fires) = place.and_then(|place| edges.get_mut(place)) {
+            fires.push(index);
+        }
+    }
     for group in order::groups(&edges) {
         if !order::is_cycle(&group, &edges) {
             continue;
         }
         let members: Vec<&Listen> = group.iter().filter_map(|index| listens.get(*index)).collect();
         let Some((first, others)) = members.split_first() else { continue };
-        let names: Vec<SmolStr> = members.iter().map(|listen| name(cx, listen)).collect();
+        let names: Vec<SmolStr> = members.iter().take(NAMED).map(|listen| name(cx, listen)).collect();
         let severity =
             if others.is_empty() && !first.settings.echo { Severity::Information } else { Severity::Warning };
         let shown = cx.graph.show_position(&first.on);
@@ -209,7 +217,7 @@ pub(super) fn report_loops(cx: &mut Context<'_>, listens: &[Listen]) {
         };
         let mut report = Diagnostic::error(codes::MOV_LISTEN_CYCLE, first.span, headline);
         report.severity = severity;
-        for other in others {
+        for other in others.iter().take(NAMED) {
             report = report.also(other.span, "fires the other, and is fired by it");
         }
         cx.report(if severity == Severity::Information {

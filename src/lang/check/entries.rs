@@ -171,7 +171,7 @@ impl Body<'_, '_> {
         }
         let may_skip = matches!(mode, EntryMode::SetOrSkip | EntryMode::SetOrClear | EntryMode::Fill);
         if value.ty.may_be_absent() && !may_skip {
-            self.absent_entry(field, &value, mode);
+            self.absent_entry(entries, field, &value, mode);
             return None;
         }
         if value.ty.may_be_absent() && field.required && entries.act == Act::Create {
@@ -190,7 +190,7 @@ impl Body<'_, '_> {
         self.fits_field(&entries.on, field, &ty, value)
     }
 
-    pub(super) fn absent_entry(&mut self, field: &Field, value: &Expr, mode: EntryMode) {
+    pub(super) fn absent_entry(&mut self, entries: &Entries<'_>, field: &Field, value: &Expr, mode: EntryMode) {
         let text = self.cx.slice(value.span);
         let verb = if matches!(value.ty, Ty::Absent) { "is" } else { "may be" };
         let report = Diagnostic::error(
@@ -199,9 +199,10 @@ impl Body<'_, '_> {
             format!("`{text}` {verb} absent, and `{}` needs a value", field.name),
         )
         .label(self.show(&value.ty));
-        let report = if mode == EntryMode::Set && !field.required {
+        let may_skip = entries.act == Act::Update || !field.required;
+        let report = if mode == EntryMode::Set && may_skip && !matches!(value.ty, Ty::Absent) {
             let end = Span { start: value.span.end, ..value.span };
-            let report = report.help(format!("leave the field as it is then: `{}: {text} ELSE SKIP`", field.name));
+            let report = report.help("leave the field as it is then");
             let report = if field.clearable {
                 report.help(format!("or empty it: `{}: {text} ELSE CLEAR`", field.name))
             } else {
@@ -211,7 +212,11 @@ impl Body<'_, '_> {
         } else {
             report
         };
-        self.report(report.help(format!("or test it first: `if {text} != null {{ … }}`")));
+        let test = self.test_first(value);
+        self.report(match test {
+            Some(test) => report.help(test),
+            None => report,
+        });
     }
 
     /// The value is one that the field takes; nothing is turned into text silently.
@@ -266,9 +271,11 @@ impl Body<'_, '_> {
             (Kind::Text, Kind::Date) => report.help(format!("convert it: `DATE({text})`, which may be absent")),
             (Kind::Text, Kind::Datetime) => report.help(format!("convert it: `DATETIME({text})`, which may be absent")),
             (Kind::Json, _) => report.help(format!("say what it is first: `{text} AS <{wanted}>`")),
-            (from, Kind::List) if from.is_scalar() => report
-                .help(format!("a list is written in brackets: `[{text}]`"))
-                .fix(format!("write `[{text}]`"), value.span, format!("[{text}]")),
+            (from, Kind::List) if from.is_scalar() => report.help("a list is written in brackets").fix(
+                format!("write `[{text}]`"),
+                value.span,
+                format!("[{text}]"),
+            ),
             (Kind::Record, _) => report.help(format!("name the field that is meant: `{text}.…`")),
             (_, _) => report.help(format!("`listen-fire describe` shows the fields of `{on}`")),
         };

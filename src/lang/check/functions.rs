@@ -101,10 +101,14 @@ fn file_of(cx: &Context<'_>, node: Node) -> usize {
 
 fn check_group(cx: &mut Context<'_>, members: &[(Node, &Uses<'_>)], cycle: bool) {
     let mut functions = Vec::new();
+    if cycle {
+        report_cycle(cx, members);
+    }
     for (node, uses) in members {
         match node {
-            Node::Type(index) => check_type(cx, *index, cycle),
-            Node::Constant(index) => check_constant(cx, *index, cycle),
+            Node::Type(_) | Node::Constant(_) if cycle => {}
+            Node::Type(index) => check_type(cx, *index),
+            Node::Constant(index) => check_constant(cx, *index),
             Node::Function(index) => {
                 signature(cx, *index, uses, cycle);
                 functions.push((*index, *uses));
@@ -120,41 +124,41 @@ fn check_group(cx: &mut Context<'_>, members: &[(Node, &Uses<'_>)], cycle: bool)
     }
 }
 
-fn check_type(cx: &mut Context<'_>, index: usize, cycle: bool) {
+/// Types and constants that depend on one another: one report for the whole circle.
+fn report_cycle(cx: &mut Context<'_>, members: &[(Node, &Uses<'_>)]) {
+    let names: Vec<_> = members
+        .iter()
+        .filter_map(|(node, _)| match node {
+            Node::Type(index) => cx.types.get(*index).map(|decl| (&decl.item.name, true)),
+            Node::Constant(index) => cx.constants.get(*index).map(|decl| (&decl.item.name, false)),
+            Node::Function(_) => None,
+        })
+        .collect();
+    let Some(((first, is_type), others)) = names.split_first() else { return };
+    let report = if *is_type {
+        Diagnostic::error(codes::MOV_TYPE_CYCLE, first.span, format!("the type `{}` is made of itself", first.text))
+            .label("no value could ever be of it")
+            .help("use `json` for the part that repeats")
+    } else {
+        Diagnostic::error(codes::MOV_CONSTANT_CYCLE, first.span, format!("`{}` depends on itself", first.text))
+            .label("its value would never be known")
+    };
+    let report = others.iter().fold(report, |report, (name, _)| report.also(name.span, "through this"));
+    cx.report(report);
+}
+
+fn check_type(cx: &mut Context<'_>, index: usize) {
     let Some(decl) = cx.types.get(index) else { return };
     let (item, file) = (decl.item, decl.file);
-    if cycle {
-        cx.report(
-            Diagnostic::error(
-                codes::MOV_TYPE_CYCLE,
-                item.name.span,
-                format!("the type `{}` is made of itself", item.name.text),
-            )
-            .label("no value could ever be of it")
-            .help("use `json` for the part that repeats"),
-        );
-        return;
-    }
     let ty = annotations::resolve(cx, file, &item.ty);
     if let Some(decl) = cx.types.get_mut(index) {
         decl.ty = ty;
     }
 }
 
-fn check_constant(cx: &mut Context<'_>, index: usize, cycle: bool) {
+fn check_constant(cx: &mut Context<'_>, index: usize) {
     let Some(decl) = cx.constants.get(index) else { return };
     let (item, file) = (decl.item, decl.file);
-    if cycle {
-        cx.report(
-            Diagnostic::error(
-                codes::MOV_CONSTANT_CYCLE,
-                item.name.span,
-                format!("`{}` depends on itself", item.name.text),
-            )
-            .label("its value would never be known"),
-        );
-        return;
-    }
     let value = Body::new(cx, file, Place::Constant).expr(&item.value);
     let Some(value) = value else { return };
     let id = ConstantId(u32::try_from(cx.checked_constants.len()).unwrap_or(u32::MAX));

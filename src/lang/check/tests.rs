@@ -1,5 +1,7 @@
 //! A check as a whole: the example that everything is measured by, and what no text case can show.
 
+use std::fmt::Write as _;
+
 use super::{Catalog, Checked, Program, check, connections};
 use crate::{
     source::{SourceId, SourceMap},
@@ -72,11 +74,13 @@ fn a_long_chain_of_calls_is_checked() {
     let count = 500;
     for index in 0..count {
         let call = if index == 0 { String::new() } else { format!("  f{}(company)\n", index - 1) };
-        text.push_str(&format!(
+        write!(
+            text,
             "function f{index}(company: <crm-[:Company]->>) {{\n  issue = write tracker-[:create_issue]-> {{ title: \"Follow up ${{company.Name}}\", team: \"ENG\" }}\n  write company {{ Owner: issue.text }}\n{call}}}\n"
-        ));
+        )
+        .unwrap();
     }
-    text.push_str(&format!("listen to crm-[:Company]-> fire f{}\n", count - 1));
+    writeln!(text, "listen to crm-[:Company]-> fire f{}", count - 1).unwrap();
     let checked = checked(&[("chain.mvt", &text)]);
     assert!(checked.movement.is_some(), "{:?}", checked.problems.first());
 }
