@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use lf_module::value::Value;
 
 pub use entry::Entry;
-pub(crate) use eval::fixed;
+pub(crate) use eval::{fixed, scalar::duration as duration_text};
 pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement};
 pub use replay::{Replayed, replay, retained};
 pub use state::RunState;

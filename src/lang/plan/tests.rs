@@ -7,7 +7,7 @@ use lf_module::Value;
 
 use super::{Plan, compile, explain::explain, ir::FunctionIndex};
 use crate::{
-    check::{Catalog, Program, check},
+    check::{Catalog, Program, check, typed::Movement},
     diag::Diagnostic,
     run::{Effect, Failure, Finish, Fired, Input, RunState, io::FailureKind, step},
     source::SourceMap,
@@ -27,6 +27,11 @@ fn catalog() -> Catalog {
 }
 
 fn plan_of(name: &str, text: &str) -> Plan {
+    let (movement, map) = movement_of(name, text);
+    compile(&movement, &map)
+}
+
+fn movement_of(name: &str, text: &str) -> (Movement, SourceMap) {
     let mut map = SourceMap::default();
     let id = map.add(format!("{name}.mvt"), text);
     let parsed = syntax::parse(map.get(id).unwrap());
@@ -39,7 +44,7 @@ fn plan_of(name: &str, text: &str) -> Plan {
     let files = [parsed.file];
     let checked = check(&Program { map: &map, files: &files, roots: &[id] }, &catalog());
     let movement = checked.movement.unwrap_or_else(|| panic!("{name}: {}", show(&checked.problems)));
-    compile(&movement, &map)
+    (movement, map)
 }
 
 /// Runs what the first listen fires; gives a line for each effect.
@@ -123,4 +128,42 @@ fn functions_are_found_by_name() {
     let open = plan.function(plan.function_by_name("open").unwrap()).unwrap();
     assert_eq!((open.params[0].name.as_str(), open.params[0].text.as_str()), ("name", "text"));
     assert_eq!(open.returns.as_deref(), Some("number"));
+}
+
+/// A name, how deep, and the text of a body that deep.
+type Deep = (&'static str, usize, fn(usize) -> String);
+
+/// What the parser and the checker let through is compiled, stored, explained and run on a small stack.
+#[test]
+fn the_deepest_program_runs() {
+    let head =
+        "// catalog: acme\ncrm = connect #acme_crm using acme\nfunction f(company: <crm-[:Company]->>): <number> {\n";
+    let tail = "\n}\nlisten to crm-[:Company]-> fire f\n";
+    // Only the stages behind the checker are measured here.
+    let checked_with_room = |name: &'static str, text: String| {
+        let thread = std::thread::Builder::new().stack_size(32 << 20);
+        thread.spawn(move || movement_of(name, &text)).unwrap().join().unwrap()
+    };
+    // One more of each would be too deep for the parser; arms may be any number.
+    let shapes: [Deep; 5] = [
+        ("brackets", 127, |depth| format!("return {}1{}", "(".repeat(depth), ")".repeat(depth))),
+        ("chain", 255, |depth| format!("return 1{}", " + 1".repeat(depth))),
+        ("right", 127, |depth| format!("return {}1{}", "(1 + ".repeat(depth), ")".repeat(depth))),
+        ("blocks", 127, |depth| {
+            format!("{}return 1{}\nreturn 2", "if company.Active {\n".repeat(depth), "\n}".repeat(depth))
+        }),
+        ("arms", 1000, |depth| {
+            format!("return IF company.Active THEN 1{} ELSE 0 END", " ELSE IF company.Active THEN 2".repeat(depth))
+        }),
+    ];
+    for (name, depth, shape) in shapes {
+        let text = format!("{head}{}{tail}", shape(depth));
+        let (movement, map) = checked_with_room(name, text);
+        let plan = compile(&movement, &map);
+        let finish = trace(&plan, &catalog(), 1).1;
+        assert!(finish.is_ok(), "{name}: {finish:?}");
+        let encoded = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&encoded).unwrap(), plan);
+        assert!(!explain(&plan).is_empty());
+    }
 }

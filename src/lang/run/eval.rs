@@ -8,7 +8,7 @@ pub(super) mod compare;
 pub(super) mod lists;
 pub(super) mod number;
 pub(super) mod pattern;
-pub(super) mod scalar;
+pub(crate) mod scalar;
 pub(super) mod shape;
 pub(super) mod sort;
 pub(super) mod text;

@@ -8,6 +8,7 @@ use crate::{
         ir::{Expr, ExprId, Function, Item, Op, Plan, RecordItem, Slot},
         words,
     },
+    run,
 };
 
 /// What a listen's condition returns.
@@ -38,6 +39,7 @@ impl Writer<'_> {
         let Some(expr) = self.plan.expr(id) else { return "?".to_owned() };
         match expr {
             Expr::Literal(Value::Absent) => "null".to_owned(),
+            Expr::Literal(Value::Duration(length)) => run::duration_text(*length),
             Expr::Literal(value) => json::plain(value),
             Expr::Slot(slot) => self.slot(*slot),
             Expr::Constant(index) => {

@@ -49,7 +49,7 @@ pub(in crate::run) fn canonical(number: &Number) -> Number {
 }
 
 /// `1d2h30m`; what is finer than a millisecond in ISO 8601.
-pub(in crate::run) fn duration(length: SignedDuration) -> String {
+pub(crate) fn duration(length: SignedDuration) -> String {
     let nanos = length.as_nanos();
     if nanos % 1_000_000 != 0 {
         return length.to_string();
