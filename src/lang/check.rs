@@ -42,6 +42,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use builtin_calls::PATTERN_PARTS;
 pub use catalog::Catalog;
 pub use catalog::ConnectionKey;
 pub use connections::{ConnectRequest, connections};

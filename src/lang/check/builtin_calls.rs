@@ -279,18 +279,23 @@ fn wrong_literal(form: Form, text: &SmolStr) -> Option<(String, String)> {
     }
 }
 
-/// The letters of a format and how often each may stand in a row.
-pub(crate) const PATTERN_PARTS: [&str; 8] = ["YYYY", "YY", "MM", "DD", "HH", "mm", "ss", "SSS"];
+/// Every part of a format, a longer one before its beginning; `T` stands for itself, `[…]` holds text.
+pub(crate) const PATTERN_PARTS: [&str; 22] = [
+    "YYYY", "YY", "MMMM", "MMM", "MM", "M", "DD", "D", "dddd", "ddd", "HH", "H", "hh", "h", "A", "mm", "m", "ss", "s",
+    "SSS", "T", "Z",
+];
 
 fn wrong_pattern(pattern: &str) -> Option<(String, String)> {
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
-        if let Some(part) = PATTERN_PARTS.iter().find(|part| rest.starts_with(**part)) {
-            rest = rest.strip_prefix(part).unwrap_or_default();
-        } else if first.is_ascii_alphabetic() && !matches!(first, 'T' | 'Z') {
+        if let Some((_, after)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            rest = after;
+        } else if let Some(after) = PATTERN_PARTS.iter().find_map(|part| rest.strip_prefix(part)) {
+            rest = after;
+        } else if first.is_ascii_alphabetic() {
             return Some((
                 format!("is not a format: `{first}` stands for nothing"),
-                format!("a format is made of {}", PATTERN_PARTS.join(", ")),
+                format!("a format is made of {}; text stands in brackets: `[week]`", PATTERN_PARTS.join(" ")),
             ));
         } else {
             rest = rest.get(first.len_utf8()..).unwrap_or_default();

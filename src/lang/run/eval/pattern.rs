@@ -1,4 +1,4 @@
-//! FORMAT's patterns: `YYYY-MM-DD HH:mm`. What a letter means is said in one table; a letter that means nothing is
+//! FORMAT's patterns: `YYYY-MM-DD HH:mm`. What a letter means is said here, which there are where they are checked; a letter that means nothing is
 //! refused, and `[…]` holds text.
 
 use std::fmt::Write as _;
@@ -8,6 +8,8 @@ use jiff::{
     tz::Offset,
 };
 
+use crate::check::PATTERN_PARTS as PARTS;
+
 /// What is written. A date is its midnight in UTC.
 pub(super) struct Moment {
     pub(super) date: Date,
@@ -15,11 +17,6 @@ pub(super) struct Moment {
     pub(super) offset: Offset,
 }
 
-/// Every part, a longer one before its beginning.
-const PARTS: [&str; 22] = [
-    "YYYY", "YY", "MMMM", "MMM", "MM", "M", "DD", "D", "dddd", "ddd", "HH", "H", "hh", "h", "A", "mm", "m", "ss", "s",
-    "SSS", "T", "Z",
-];
 const MONTHS: [&str; 12] = [
     "January",
     "February",
