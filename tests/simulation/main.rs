@@ -3,6 +3,7 @@
 //!
 //! - `scenarios/*.txt`: what happens, when, and the trace that it leaves; one test each. `LF_BLESS=1` writes traces.
 //! - `matrix`: one undisturbed day, then the same day with the host killed on each side of every durable change.
+//! - `modes`: once, dry, stopped.
 //! - `schedules`: random days (`LF_SIM_SEEDS`, 200 by default; `LF_SIM_SEED=N` repeats one).
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +16,7 @@
 
 mod life;
 mod matrix;
+mod modes;
 mod program;
 mod scenario;
 mod schedules;
@@ -26,6 +28,7 @@ fn main() {
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(scenario::trials());
     trials.extend(matrix::trials());
+    trials.extend(modes::trials());
     trials.extend(schedules::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

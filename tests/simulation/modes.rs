@@ -1,0 +1,139 @@
+//! The ways to run: once, dry, and stopped in the middle of a write.
+
+use std::{sync::Arc, time::Duration};
+
+use lf_module::{Record, Value};
+use libtest_mimic::{Failed, Trial};
+use listen_fire::{
+    host::Options,
+    store::{State, memory::MemoryStore},
+};
+
+use crate::{
+    life::{Living, Setting, live, runs},
+    program,
+    world::{Fault, Weather, World, dawn},
+};
+
+const TRIAGE: &str = r#"
+crm = connect #crm
+tracker = connect #tracker
+
+function triage(company: <crm-[:Company]->>) {
+  write tracker-[:issue]-> { title: company.Name }
+}
+
+listen to crm-[:Company]-> { every: 5s, start: "all", retry: 2 } fire triage
+"#;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("modes::once_does_what_is_there_and_ends", once_does_what_is_there_and_ends),
+        Trial::test("modes::once_waits_for_a_retry_and_says_what_died", once_waits_for_a_retry_and_says_what_died),
+        Trial::test("modes::once_says_what_waits_for_a_held_connection", once_says_what_waits_for_a_held_connection),
+        Trial::test(
+            "modes::once_gives_a_source_that_is_down_three_tries",
+            once_gives_a_source_that_is_down_three_tries,
+        ),
+        Trial::test("modes::a_dry_run_reads_and_sends_nothing", a_dry_run_reads_and_sends_nothing),
+        Trial::test("modes::a_stop_lets_a_write_under_way_end", a_stop_lets_a_write_under_way_end),
+    ]
+}
+
+fn setting(options: Options) -> Setting {
+    let world = World::new(3);
+    for name in ["Acme", "Birch"] {
+        world.person_creates(dawn(), "Company", &Record::from_iter([("Name", Value::text(name))]));
+    }
+    Setting {
+        plan: Arc::new(program::plan(TRIAGE)),
+        world,
+        store: MemoryStore::default(),
+        from: dawn(),
+        options,
+        told: true,
+    }
+}
+
+fn once() -> Options {
+    Options { once: true, ..Options::default() }
+}
+
+fn issues(setting: &Setting) -> usize {
+    setting.world.records("tracker", "issue").len()
+}
+
+fn once_does_what_is_there_and_ends() -> Result<(), Failed> {
+    let setting = setting(once());
+    let (summary, end) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert_eq!((summary.taken_in, summary.done, issues(&setting)), (2, 2, 2));
+    assert!(summary.problems.is_empty(), "{summary:?}");
+    assert!(end.duration_since(dawn()).as_secs() < 5, "it ended at {end}");
+    Ok(())
+}
+
+fn once_waits_for_a_retry_and_says_what_died() -> Result<(), Failed> {
+    let setting = setting(once());
+    // One passes at its second attempt, the other never does.
+    for _ in 0..3 {
+        setting.world.next_fault("tracker", Fault::Away);
+    }
+    let (summary, _) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert_eq!((summary.done, summary.dead, summary.retried), (1, 1, 2));
+    let [problem] = summary.problems.as_slice() else { panic!("{:?}", summary.problems) };
+    assert!(problem.contains("movement.mvt:6") && problem.contains("503"), "{problem}");
+    Ok(())
+}
+
+fn once_says_what_waits_for_a_held_connection() -> Result<(), Failed> {
+    let setting = setting(once());
+    setting.world.set_locked("tracker", true);
+    let (summary, end) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert_eq!((summary.done, summary.dead), (0, 0));
+    assert!(summary.problems.iter().any(|problem| problem.contains("2 changes wait")), "{:?}", summary.problems);
+    assert!(end.duration_since(dawn()).as_secs() < 60, "it ended at {end}");
+    Ok(())
+}
+
+fn once_gives_a_source_that_is_down_three_tries() -> Result<(), Failed> {
+    let setting = setting(once());
+    setting.world.set_down("crm", true);
+    let (summary, end) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert!(summary.problems.iter().any(|problem| problem.contains("could not be looked at")), "{summary:?}");
+    assert!(end.duration_since(dawn()).as_secs() < 30, "it ended at {end}");
+    Ok(())
+}
+
+fn a_dry_run_reads_and_sends_nothing() -> Result<(), Failed> {
+    let setting = setting(Options { dry_run: true, ..once() });
+    let (summary, _) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    assert_eq!(summary.ok_or("it ends by itself")?.done, 2);
+    assert_eq!(issues(&setting), 0);
+    let trace = setting.world.trace();
+    let would = trace.iter().filter(|(_, line)| line.contains("would write issue {\"title\"")).count();
+    assert_eq!(would, 2, "{trace:#?}");
+    Ok(())
+}
+
+fn a_stop_lets_a_write_under_way_end() -> Result<(), Failed> {
+    let setting = setting(Options::default());
+    setting.world.set_weather(Weather { delay: Duration::from_secs(8), ..Weather::default() });
+    let (took, _) = live(&setting, None, async |living: &mut Living| {
+        living.clock.sleep(Duration::from_millis(100)).await;
+        let before = living.clock.monotonic();
+        living.handle.stop();
+        living.handle.wait().await;
+        living.clock.monotonic() - before
+    });
+    let took = took.ok_or("it ends by itself")?;
+    assert!(took < Duration::from_secs(20), "it took {took:?}");
+    assert_eq!(issues(&setting), 2, "both were under way");
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let left = runtime.block_on(runs(&setting.store, &[State::Running, State::Unsure]));
+    assert!(left.is_empty(), "{left:#?}");
+    Ok(())
+}
