@@ -134,8 +134,8 @@ async fn measure(load: &Load) {
     {
         let mut times = times.lock().unwrap().clone();
         times.sort_unstable();
-        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
-        println!("    {name:<10} p50 {:>9.2?}   p99 {:>9.2?}   ({} times)", at(0.5), at(0.99), times.len());
+        let at = |hundredths: usize| times.get(times.len() * hundredths / 100).copied().unwrap_or_default();
+        println!("    {name:<10} p50 {:>9.2?}   p99 {:>9.2?}   ({} times)", at(50), at(99), times.len());
     }
 }
 
