@@ -1,6 +1,8 @@
 //! One task per listen: asks its source, compares, judges causes, and stores each batch whole before the next is asked
 //! for. A source that fails or falls silent is asked again later and never stops the others.
 
+mod intake;
+
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use lf_lang::{check::catalog::ConnectionKey, plan::ir::Listen};
@@ -14,25 +16,18 @@ use smol_str::SmolStr;
 use super::{
     clock::{spoken, within},
     compare::{self, Delta, Sight},
-    echo::{self, Expected, Standing, Verdict},
-    fired, news,
+    echo::Standing,
     news::What,
     service::Service,
 };
-use crate::store::{NewRun, Position, RunId, Seen, State, StoreError, TakeIn};
+use crate::store::{Position, Seen, StoreError, TakeIn};
 
 /// How many keys of a listing are looked up, or found gone, at once.
 const PAGE: usize = 500;
-/// How long to wait before a write in flight is looked at again, if nothing is heard.
-const LOOK: Duration = Duration::from_millis(200);
 /// A polled source may say nothing for three of its intervals, and for this long.
 const QUIET: Duration = Duration::from_secs(30);
 /// After how many failures in a row a source is unhealthy.
 const UNHEALTHY: u32 = 3;
-/// An expectation that never came is given up when it is older than this and so many looks have passed it by.
-const GIVEN_UP: (Duration, u32) = (Duration::from_mins(10), 3);
-/// The window of the burst guard.
-const MINUTE: Duration = Duration::from_mins(1);
 
 /// Listens until the runner stops; with `once`, until the source was looked at once.
 pub(super) async fn listen(service: Arc<Service>, index: usize) {
@@ -376,191 +371,6 @@ impl Listener<'_> {
             }
         }
         Ok((batch, deltas))
-    }
-
-    /// Stores what was seen with the runs that it starts, in one transaction (R1).
-    async fn store(&mut self, mut batch: TakeIn, deltas: Vec<Delta>) -> Result<(), Stop> {
-        let service = self.service;
-        let mut expected = if deltas.is_empty() { Vec::new() } else { self.expected().await? };
-        for delta in deltas {
-            let verdict = self.judge(&delta, &mut expected, &batch.fulfilled).await?;
-            if let Verdict::Caused(cause) = &verdict {
-                expected.retain(|expected| !cause.fulfils.contains(&expected.id));
-                batch.fulfilled.extend(&cause.fulfils);
-            }
-            batch.runs.extend(self.fire(delta, &verdict));
-        }
-        batch.fulfilled.extend(self.given_up(&expected));
-        let empty = TakeIn::default();
-        if batch == empty {
-            return Ok(());
-        }
-        let name = &self.listen.name;
-        let ids = service.patiently(|| service.store.take_in(name, batch.clone(), service.clock.now())).await?;
-        if let Some(position) = batch.position {
-            self.position = position;
-        }
-        self.tell(&ids, &batch.runs);
-        if !ids.is_empty() {
-            service.work.notify_one();
-        }
-        Ok(())
-    }
-
-    /// What our own writes are expected to show here.
-    async fn expected(&mut self) -> Result<Vec<Expected>, Stop> {
-        let (service, listen) = (self.service, self.listen);
-        let expectations = service.patiently(|| service.store.expectations(&listen.name)).await?;
-        self.ended.retain(|id, _| expectations.iter().any(|(open, _)| open == id));
-        let mut expected = Vec::with_capacity(expectations.len());
-        for (id, expectation) in expectations {
-            let standing = match self.ended.get(&id) {
-                Some(standing) => standing.clone(),
-                None => {
-                    let shown = service.patiently(|| service.store.show(expectation.run)).await?;
-                    let entries = shown.as_ref().map(|(_, entries)| entries.as_slice()).unwrap_or_default();
-                    echo::standing(&expectation, entries, service.clock.now())
-                }
-            };
-            if matches!(standing, Standing::Settled(_) | Standing::Void) {
-                self.ended.insert(id, standing.clone());
-            }
-            expected.push(Expected { id, expectation, standing });
-        }
-        Ok(expected)
-    }
-
-    /// Judges a change, waiting for a write in flight that it may be.
-    async fn judge(&mut self, delta: &Delta, expected: &mut Vec<Expected>, fulfilled: &[i64]) -> Result<Verdict, Stop> {
-        loop {
-            let counts =
-                |name: &str| self.writable.as_ref().is_none_or(|writable| writable.iter().any(|field| field == name));
-            let settled = self.service.settled.notified();
-            let verdict = echo::judge(delta, expected, counts);
-            if verdict != Verdict::Wait {
-                return Ok(verdict);
-            }
-            tokio::select! {
-                biased;
-                () = self.service.stopping.cancelled() => return Err(Stop::Stopping),
-                () = settled => {}
-                () = self.service.clock.sleep(LOOK) => {}
-            }
-            *expected = self.expected().await?;
-            // What was fulfilled in this batch is stored with it; until then the store still has it.
-            expected.retain(|expected| !fulfilled.contains(&expected.id));
-        }
-    }
-
-    /// The run that a change starts; `None` if this listen does not fire for it.
-    fn fire(&mut self, delta: Delta, verdict: &Verdict) -> Option<NewRun> {
-        let (service, listen) = (self.service, self.listen);
-        if !listen.kinds.contains(&delta.kind) {
-            return None;
-        }
-        let now = service.clock.now();
-        let record = fired::record(&service.plan, listen, delta.kind, &delta.key, &delta.record);
-        let (mut state, mut reason) = (State::Ready, None);
-        match lf_lang::run::matches(&service.plan, listen, &record, now) {
-            Ok(true) => {}
-            Ok(false) => return None,
-            Err(failure) => {
-                state = State::Held;
-                reason = Some(format!("the WHERE of `{}` failed on it: {}", listen.name, failure.message));
-            }
-        }
-        let (mut depth, mut cause) = (0, None);
-        if let Verdict::Caused(caused) = verdict {
-            depth = caused.depth.saturating_add(1);
-            cause = Some(caused.run);
-            if caused.whole && caused.own && !listen.echo {
-                state = State::Skipped;
-                reason = Some(format!("echo: run {} of this listen wrote it", caused.run));
-            } else if depth >= service.limits.depth {
-                state = State::Held;
-                reason = Some(format!(
-                    "a chain of {depth} changes that cause each other, the last by run {}; end the loop between the \
-                     listens, then retry or cancel this run",
-                    caused.run
-                ));
-            }
-        }
-        if state == State::Ready
-            && let Some(times) = self.burst(&delta.key)
-        {
-            state = State::Held;
-            reason = Some(format!("`{}` fired {times} times within a minute for this record", listen.name));
-        }
-        Some(NewRun {
-            listen: listen.name.clone(),
-            key: delta.key,
-            delivery: delta.delivery,
-            kind: delta.kind,
-            record: delta.record,
-            before: delta.before,
-            at: delta.at.unwrap_or(now),
-            by: delta.by,
-            depth,
-            cause,
-            state,
-            reason,
-        })
-    }
-
-    /// Counts one more firing of a record; answers how many there were if they are too many for a minute.
-    fn burst(&mut self, key: &lf_module::Key) -> Option<u32> {
-        let now = self.service.clock.monotonic();
-        if self.bursts.len() >= 10_000 {
-            self.bursts.retain(|_, (began, _)| now.saturating_sub(*began) < MINUTE);
-        }
-        let (began, times) = self.bursts.entry(key.clone()).or_insert((now, 0));
-        if now.saturating_sub(*began) >= MINUTE {
-            (*began, *times) = (now, 0);
-        }
-        *times = times.saturating_add(1);
-        (*times > self.service.limits.burst).then_some(*times)
-    }
-
-    /// Expectations that several looks passed by and that are old.
-    fn given_up(&mut self, expected: &[Expected]) -> Vec<i64> {
-        let now = self.service.clock.now();
-        self.passed_by.retain(|id, _| expected.iter().any(|expected| expected.id == *id));
-        let mut over = Vec::new();
-        for expected in expected {
-            let looks = self.passed_by.entry(expected.id).or_default();
-            *looks = looks.saturating_add(1);
-            let age = super::clock::until(expected.expectation.at, now);
-            if expected.standing == Standing::Void || (*looks >= GIVEN_UP.1 && age >= GIVEN_UP.0) {
-                over.push(expected.id);
-            }
-        }
-        over
-    }
-
-    fn tell(&self, ids: &[RunId], runs: &[NewRun]) {
-        let service = self.service;
-        {
-            let mut tally = service.tally();
-            tally.taken_in += ids.len() as u64;
-            tally.skipped += runs.iter().filter(|run| run.state == State::Skipped).count() as u64;
-            tally.held += runs.iter().filter(|run| run.state == State::Held).count() as u64;
-        }
-        // A delivery that was known already is not new: then the ids say nothing about which run is which.
-        let ids = (ids.len() == runs.len()).then_some(ids);
-        for (index, run) in runs.iter().enumerate() {
-            let subject = ids.and_then(|ids| ids.get(index)).map(|id| news::Subject {
-                id: *id,
-                key: run.key.clone(),
-                function: self.listen.function.clone(),
-            });
-            let what = What::TakenIn {
-                kind: run.kind,
-                record: news::show(&run.record),
-                state: run.state,
-                reason: run.reason.clone(),
-            };
-            service.tell(&self.listen.name, subject.as_ref(), what);
-        }
     }
 
     /// Tells this look from every other.
