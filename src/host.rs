@@ -14,6 +14,7 @@
 mod attempt;
 pub mod clock;
 mod compare;
+pub mod describe;
 mod dispatch;
 mod echo;
 mod executor;
@@ -22,6 +23,7 @@ mod identities;
 mod journal;
 pub mod limiter;
 mod listeners;
+pub mod load;
 pub mod news;
 mod past;
 mod perform;

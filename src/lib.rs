@@ -1,8 +1,10 @@
 //! listen-fire: small typed programs over the systems a team already uses. The shell around the language.
 //!
-//! `lf-lang` is pure and decides; this crate carries out. Read in this order: [`host`] (from a change to its effects),
-//! [`store`] (what must survive).
+//! `lf-lang` is pure and decides; this crate carries out. Read in this order: [`store`] (what must survive), [`host`]
+//! (from a change to its effects), [`project`] (what a person wrote down), [`cli`] (the way in), [`demo`].
 
+pub mod store;
 pub mod host;
 pub mod project;
-pub mod store;
+pub mod cli;
+pub mod demo;

@@ -9,10 +9,12 @@ use std::{
 
 use lf_lang::{diag::Diagnostic, source::SourceMap};
 
+pub mod credentials;
 pub mod edit;
 pub mod file;
 pub mod files;
 pub mod lock;
+pub mod registry;
 pub mod vault;
 
 pub use file::ProjectFile;

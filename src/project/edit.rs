@@ -1,7 +1,7 @@
 //! Changing `listen-fire.toml` in place: what a person wrote (order, comments, spacing) stays; what they did not ask
 //! to change does not change.
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::{FILE, Project, ProjectError, files};
 
@@ -29,10 +29,12 @@ fn installed(text: &str, module: &str) -> Option<String> {
     let mut document = text.parse::<DocumentMut>().ok()?;
     let modules = document.entry("modules").or_insert_with(|| Item::Table(Table::new()));
     let modules = modules.as_table_like_mut()?;
-    if modules.contains_key(module) {
+    let list = modules.entry("installed").or_insert_with(|| value(Array::new()));
+    let list = list.as_array_mut()?;
+    if list.iter().any(|name| name.as_str() == Some(module)) {
         return None;
     }
-    modules.insert(module, Item::Value(Value::InlineTable(InlineTable::new())));
+    list.push(module);
     Some(document.to_string())
 }
 
@@ -41,16 +43,16 @@ mod tests {
     use super::installed;
 
     #[test]
-    fn only_the_new_line_is_new() {
-        let text =
-            "# ours\nname = \"x\"   # short\n\n[modules]\n# the tracker\n\"@lf/sql\" = {}\n\n[limits]\ncalls = 5\n";
+    fn only_the_new_name_is_new() {
+        let text = "# ours\nname = \"x\"   # short\n\n[modules]\n# the tracker\ninstalled = [\"@lf/sql\"]\n\n[limits]\ncalls = 5\n";
         let changed = installed(text, "@lf/mcp").unwrap();
-        assert_eq!(changed, text.replace("= {}\n", "= {}\n\"@lf/mcp\" = {}\n"));
+        assert_eq!(changed, text.replace("\"@lf/sql\"]", "\"@lf/sql\", \"@lf/mcp\"]"));
         assert_eq!(installed(&changed, "@lf/mcp"), None);
     }
 
     #[test]
     fn the_table_is_made_where_there_is_none() {
-        assert_eq!(installed("name = \"x\"\n", "@lf/mcp").unwrap(), "name = \"x\"\n\n[modules]\n\"@lf/mcp\" = {}\n");
+        let changed = installed("name = \"x\"\n", "@lf/mcp").unwrap();
+        assert_eq!(changed, "name = \"x\"\n\n[modules]\ninstalled = [\"@lf/mcp\"]\n");
     }
 }

@@ -1,7 +1,7 @@
 //! `listen-fire.toml`: what it may say, and every fault of it with its place. An unknown key is refused, never passed
 //! over.
 
-use std::{collections::BTreeMap, ops::Range, time::Duration};
+use std::{collections::BTreeSet, ops::Range, time::Duration};
 
 use lf_lang::{
     diag::{Diagnostic, codes, suggest},
@@ -15,15 +15,11 @@ use toml_edit::{Document, Item, TableLike};
 pub struct ProjectFile {
     pub name: SmolStr,
     pub edition: u32,
-    /// The bundled modules that are installed, by name.
-    pub modules: BTreeMap<SmolStr, Installed>,
+    /// The bundled modules that are installed.
+    pub modules: BTreeSet<SmolStr>,
     pub store: StoreSettings,
     pub limits: LimitSettings,
 }
-
-/// What is said of an installed module.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Installed {}
 
 /// `[store]`
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,10 +106,8 @@ impl Reader {
         }
         let mut file = ProjectFile { name: name.unwrap_or_default().into(), edition: 1, ..ProjectFile::default() };
         if let Some(modules) = self.table(top, "modules") {
-            for (name, item) in modules.iter() {
-                self.module(modules, name, item);
-                file.modules.insert(name.into(), Installed::default());
-            }
+            self.known(modules, &["installed"], "`[modules]`");
+            file.modules = self.installed(modules);
         }
         if let Some(store) = self.table(top, "store") {
             self.known(store, STORE, "`[store]`");
@@ -136,11 +130,31 @@ impl Reader {
         file
     }
 
-    fn module(&mut self, modules: &dyn TableLike, name: &str, item: &Item) {
-        let span = modules.key(name).and_then(toml_edit::Key::span);
+    fn installed(&mut self, modules: &dyn TableLike) -> BTreeSet<SmolStr> {
+        let mut installed = BTreeSet::new();
+        let Some(item) = modules.get("installed") else { return installed };
+        let Some(names) = item.as_array() else {
+            self.expected(item, "installed", "a list of modules such as `[\"@lf/mcp\"]`");
+            return installed;
+        };
+        for item in names {
+            match item.as_str() {
+                None => drop(self.fault(item.span(), format!("a module's name is a text, found `{item}`"))),
+                Some(name) => {
+                    self.module(name, item.span());
+                    if !installed.insert(name.into()) {
+                        self.fault(item.span(), format!("`{name}` is installed twice"));
+                    }
+                }
+            }
+        }
+        installed
+    }
+
+    fn module(&mut self, name: &str, span: Option<Range<usize>>) {
         if let Some(own) = name.strip_prefix('#') {
             let headline = format!("`{name}` is this project's own module and needs no install");
-            self.fault(span, headline).help.push(format!("take the line out; `modules/{own}.toml` is enough"));
+            self.fault(span, headline).help.push(format!("take it out; `modules/{own}.toml` is enough"));
         } else if !BUNDLED.contains(&name) {
             let near = suggest::nearest(name, BUNDLED.iter().copied());
             let help = near.map_or_else(
@@ -148,13 +162,6 @@ impl Reader {
                 |near| format!("write `\"{near}\"`"),
             );
             self.fault(span, format!("no module `{name}` comes with listen-fire")).help.push(help);
-        }
-        match item.as_table_like() {
-            Some(settings) => self.known(settings, &[], &format!("`{name}`")),
-            None => {
-                let headline = format!("the settings of `{name}` are a table, found {}", item.type_name());
-                self.fault(item.span(), headline).help.push(format!("write `\"{name}\" = {{}}`"));
-            }
         }
     }
 
@@ -293,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_whole_file_is_read() {
-        let text = "name = \"triage\"\nedition = 1\n[modules]\n\"@lf/mcp\" = {}\n[store]\ndurability = \"normal\"\n\
+        let text = "name = \"triage\"\nedition = 1\n[modules]\ninstalled = [\"@lf/mcp\"]\n[store]\ndurability = \"normal\"\n\
                     [limits]\ncalls = 5\ncall = \"1h30m\"\nvalue = \"8 MiB\"\n";
         let (file, problems) = parse(SourceId(0), text);
         assert_eq!(problems, []);
@@ -306,7 +313,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_reported_with_the_way_out() {
-        let text = "nmae = \"x\"\nedition = 2\n[modules]\n\"@lf/mpc\" = {}\n\"#crm\" = {}\n[store]\n\
+        let text = "nmae = \"x\"\nedition = 2\n[modules]\ninstalled = [\"@lf/mpc\", \"#crm\"]\n[store]\n\
                     durability = \"ful\"\n[limits]\ncalls = 0\nvalue = \"8 apples\"\ndeph = 1\n";
         assert_eq!(
             headlines(text),
@@ -315,7 +322,7 @@ mod tests {
                 "a project needs a `name`: add `name = \"…\"` at the top of the file",
                 "edition 2 of the language is not known here: this program knows edition 1",
                 "no module `@lf/mpc` comes with listen-fire: write `\"@lf/mcp\"`",
-                "`#crm` is this project's own module and needs no install: take the line out; `modules/crm.toml` is enough",
+                "`#crm` is this project's own module and needs no install: take it out; `modules/crm.toml` is enough",
                 "`durability` is `full` or `normal`, found `ful`: write `\"full\"`",
                 "`[limits]` has no `deph`: write `depth`",
                 "`calls` is a whole number above 0, found `0`: ",

@@ -7,6 +7,7 @@
 )]
 #![expect(clippy::disallowed_methods, reason = "real processes read real clocks and their environment")]
 
+mod cli;
 mod store_contract;
 mod store_crash;
 mod store_equal;

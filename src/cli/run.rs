@@ -1,0 +1,137 @@
+//! `run [PATHS]`: the runner, until it is stopped.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+use lf_lang::diag::Severity;
+
+use super::{
+    check,
+    exit::{Exit, Failure},
+    ledger,
+    shell::{Opened, Shell},
+    start, unbuilt,
+};
+use crate::{
+    host::{
+        Host, News, Options, Summary,
+        load::{self, Ask, Ready},
+    },
+    store::{Store, memory::MemoryStore},
+};
+
+/// Run the movements: check them, then listen and fire until stopped (Ctrl-C, SIGTERM). What happens is printed as it
+/// happens.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  listen-fire run\n  listen-fire run --once        (what is there, then exit)\n  \
+                        listen-fire run --dry-run --once   (send nothing)")]
+pub(super) struct Arguments {
+    /// Files and folders; all movement files of the project if there are none
+    paths: Vec<PathBuf>,
+    /// Look at each source once, do what there is to do, and exit
+    #[arg(long)]
+    once: bool,
+    /// Read, but send no write: say what would be sent. Nothing is stored
+    #[arg(long)]
+    dry_run: bool,
+    /// Forget a listen that is no more, with its position and its open changes; may be given several times
+    #[arg(long, value_name = "LISTEN")]
+    drop: Vec<String>,
+    /// Take new versions of files up (not built yet)
+    #[arg(long)]
+    watch: bool,
+    /// Serve the page, webhooks, rooms and metrics too (not built yet)
+    #[arg(long, value_name = "ADDR", num_args = 0..=1)]
+    serve: Option<Option<String>>,
+}
+
+pub(super) fn run(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure> {
+    for (given, name) in [(arguments.watch, "run --watch"), (arguments.serve.is_some(), "run --serve")] {
+        if given {
+            return Err(unbuilt::refused(name));
+        }
+    }
+    start::runtime(shell, "warn,listen_fire=info,lf_mcp=info,lf_rest=info,lf_module=info")?
+        .block_on(work(arguments, shell))
+}
+
+async fn work(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure> {
+    let opened = if arguments.dry_run { shell.look().await? } else { shell.open().await? };
+    let _lock = if arguments.dry_run { None } else { opened.lock_runner()? };
+    let store: Arc<dyn Store> = if arguments.dry_run { Arc::new(MemoryStore::default()) } else { opened.store.clone() };
+    let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
+    let ready = match program(&opened, &paths, shell).await? {
+        Ok(ready) => ready,
+        Err(exit) => return Ok(exit),
+    };
+    for listen in &arguments.drop {
+        ready.forget(opened.store.as_ref(), listen, opened.connector.clock.now()).await??;
+    }
+    if paths.is_empty() && !arguments.dry_run {
+        ready.refuse_vanished(store.as_ref()).await??;
+    }
+    let news = News::new();
+    let reader = news.subscribe();
+    let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());
+    let options =
+        Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };
+    let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, news);
+    let listens = ready.plan.listens.len();
+    if !arguments.once {
+        shell.output.note(&format!("{listens} {} · Ctrl-C stops", if listens == 1 { "listen" } else { "listens" }));
+    }
+    let host = Host::start(parts);
+    let stopper = host.clone();
+    let mut signals = start::Signals::new()?;
+    let stopped = async {
+        signals.next().await;
+        shell.output.note("stopping: running steps end first; once more stops at once");
+        stopper.stop();
+        signals.next().await;
+    };
+    let summary = tokio::select! {
+        summary = ledger::print(&shell.output, reader, host.wait()) => summary,
+        () = stopped => return Ok(Exit::Interrupted),
+    };
+    Ok(outcome(&summary, arguments.once, shell))
+}
+
+/// The checked and compiled program; its reports are printed. The exit code if it has errors.
+pub(super) async fn program(opened: &Opened, paths: &[PathBuf], shell: &Shell) -> Result<Result<Ready, Exit>, Failure> {
+    shell.output.progress("describing the connections …");
+    let loaded = load::load(&opened.project, &opened.connector, opened.modules.clone(), paths, Ask::RefreshOrOld).await;
+    shell.output.progress("");
+    let loaded = loaded?;
+    // A runner may stand on a disk that it cannot write; its descriptions are fresh all the same.
+    if let Err(error) = loaded.lock.save(&opened.project) {
+        shell.output.note(&format!("the lock file stays as it is: {error}"));
+    }
+    for (connection, why) in &loaded.old {
+        shell.output.note(&format!("{connection} is away ({why}); its description is old, from `listen-fire.lock`"));
+    }
+    shell.output.reports(&loaded.sources, &loaded.problems);
+    Ok(Ready::new(loaded).map_err(|loaded| {
+        let errors = loaded.count(Severity::Error);
+        shell.output.note(&format!("{errors} {}: nothing runs", if errors == 1 { "error" } else { "errors" }));
+        check::exit(&loaded, false, false)
+    }))
+}
+
+fn outcome(summary: &Summary, once: bool, shell: &Shell) -> Exit {
+    if let Some(why) = &summary.fatal {
+        shell.output.note(&format!("the store failed: {why}"));
+        return Exit::Damaged;
+    }
+    if once {
+        for problem in &summary.problems {
+            shell.output.note(problem);
+        }
+        if summary.dead + summary.unsure > 0 {
+            return Exit::NotSo;
+        }
+        if !summary.problems.is_empty() {
+            return Exit::System;
+        }
+    }
+    Exit::Done
+}

@@ -1,0 +1,44 @@
+//! `runs show ID`: the whole story of a run, with the movement's lines beside what happened there.
+
+use clap::Args;
+use serde_json::json;
+
+use super::{list::object, story};
+use crate::{
+    cli::{
+        exit::{Exit, Failure},
+        shell::Shell,
+    },
+    store::RunId,
+};
+
+/// The whole story of a run: the change, each line that did something, what was sent and what came back, attempts.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  listen-fire runs show 12")]
+pub(super) struct Arguments {
+    /// The run's number
+    id: i64,
+}
+
+pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> {
+    let opened = shell.look().await?;
+    let id = RunId(arguments.id);
+    let Some((run, entries)) = opened.store.show(id).await? else { return Err(super::missing(id)) };
+    let plan = match &run.plan {
+        Some(plan) => opened.store.plan(plan).await?,
+        None => None,
+    };
+    if shell.output.json {
+        let mut whole = object(&run);
+        if let Some(whole) = whole.as_object_mut() {
+            whole.insert("change".into(), json!(run.record));
+            whole.insert("before".into(), json!(run.before));
+            whole.insert("journal".into(), json!(entries));
+            whole.insert("places".into(), json!(plan.map(|plan| plan.places)));
+        }
+        shell.output.json(&whole);
+        return Ok(Exit::Done);
+    }
+    story::tell(&shell.output, plan.as_ref(), &run, &entries);
+    Ok(Exit::Done)
+}

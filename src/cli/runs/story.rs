@@ -1,0 +1,173 @@
+//! The story of a run, laid out for a person: each line of the movement with what was done there.
+
+use lf_lang::{
+    plan::{Plan, ir::PlaceId},
+    run::{
+        Entry, Request, Settlement,
+        entry::{Intent, Sending},
+        io::{Failure as RunFailure, Finish},
+    },
+};
+use lf_module::json as values;
+
+use super::list::when;
+use crate::{
+    cli::{
+        ledger,
+        output::{Output, Style},
+    },
+    host::news::{cut, show},
+    store::Run,
+};
+
+/// How much of a value is shown.
+const SHOWN: usize = 2000;
+
+/// Prints the story.
+pub(super) fn tell(output: &Output, plan: Option<&Plan>, run: &Run, entries: &[Entry]) {
+    let mut story = Story { output, plan, place: None };
+    story.head(run);
+    for entry in entries {
+        story.entry(entry);
+    }
+    story.end(run);
+}
+
+struct Story<'s> {
+    output: &'s Output,
+    plan: Option<&'s Plan>,
+    /// The line that was last shown.
+    place: Option<PlaceId>,
+}
+
+impl Story<'_> {
+    fn head(&self, run: &Run) {
+        let state = ledger::state(run.state);
+        self.output.parts(&[
+            (Some(Style::Bold), &format!("#{}  ", run.id)),
+            (ledger::style(run.state), state),
+            (None, &format!("  {}", run.listen)),
+        ]);
+        let by = run.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        self.fact("record", &format!("{}, {} {}{by}", run.key, ledger::kind(run.kind), when(run.at)));
+        self.fact("change", &cut(&show(&run.record), SHOWN));
+        if let Some(before) = &run.before {
+            self.fact("before", &cut(&show(before), SHOWN));
+        }
+        if let Some(cause) = run.cause {
+            self.fact("cause", &format!("#{cause}, depth {}", run.depth));
+        }
+        self.fact("taken in", &when(run.taken_in));
+        if run.attempts > 0 {
+            self.fact("attempts", &run.attempts.to_string());
+        }
+        self.output.line("");
+    }
+
+    fn fact(&self, name: &str, value: &str) {
+        self.output.parts(&[(Some(Style::Dim), &format!("  {name:<9}")), (None, value)]);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Started { plan: _, fired } => {
+                self.step(None, "begins", &format!("the clock of the run is {}", fired.now));
+            }
+            Entry::Intent(intent) => self.intent(intent),
+            Entry::Settled { address: _, place, settlement, at } => {
+                self.settled(*place, settlement, &ledger::clock(*at));
+            }
+            Entry::Decided { address: _, done, why, at } => {
+                let what = if *done { "was done" } else { "was not done" };
+                self.step(Some(&ledger::clock(*at)), what, why);
+            }
+            Entry::Attempt { number, why, at } => {
+                self.place = None;
+                self.step(Some(&ledger::clock(*at)), &format!("attempt {number} ended"), why);
+            }
+            Entry::Finished { finish, at } => {
+                self.place = None;
+                let at = ledger::clock(*at);
+                match finish {
+                    Finish::Done(value) if value.is_absent() => self.step(Some(&at), "done", ""),
+                    Finish::Done(value) => self.step(Some(&at), "done", &cut(&values::plain(value), SHOWN)),
+                    Finish::Failed(RunFailure { kind: _, message, place }) => {
+                        if let Some(place) = place {
+                            self.line(*place);
+                        }
+                        self.step(Some(&at), "failed", message);
+                    }
+                }
+            }
+        }
+    }
+
+    fn intent(&mut self, intent: &Intent) {
+        self.line(intent.place);
+        let connection = self.plan.and_then(|plan| plan.connection(intent.connection));
+        let connection = connection.map_or("", |connection| connection.name.as_str());
+        let ty = match &intent.request {
+            Request::Read { ty, origin: _, pins: _ } | Request::Delete { ty, key: _ } => ty,
+            Request::Write(write) => &write.ty,
+        };
+        let sent = match &intent.sending {
+            Sending::Create { fields, idempotency: _ } => format!("create {}", show(fields)),
+            Sending::Update { key, fields, idempotency: _ } => format!("update {key} {}", show(fields)),
+            Sending::Delete { key, idempotency: _ } => format!("delete {key}"),
+        };
+        self.step(Some(&ledger::clock(intent.at)), "sent", &format!("{connection} {ty}: {sent}"));
+    }
+
+    fn settled(&mut self, place: PlaceId, settlement: &Settlement, at: &str) {
+        self.line(place);
+        match settlement {
+            Settlement::Records(records) => {
+                let count =
+                    if records.len() == 1 { "1 record".to_owned() } else { format!("{} records", records.len()) };
+                self.step(Some(at), "read", &count);
+                for record in records.iter().take(20) {
+                    self.step(None, "", &cut(&values::plain(record), SHOWN));
+                }
+                if records.len() > 20 {
+                    self.step(None, "", &format!("… and {} more", records.len() - 20));
+                }
+            }
+            Settlement::Written { handle: _, created: _, unchanged: true } => {
+                self.step(Some(at), "unchanged", "nothing differed, nothing was sent");
+            }
+            Settlement::Written { handle, created, unchanged: false } => {
+                let came = if *created { "came back, new" } else { "came back" };
+                self.step(Some(at), came, &cut(&values::plain(handle), SHOWN));
+            }
+            Settlement::Deleted => self.step(Some(at), "deleted", ""),
+            Settlement::Refused(failure) => self.step(Some(at), "refused", &failure.message),
+        }
+    }
+
+    fn end(&self, run: &Run) {
+        if let Some(reason) = &run.reason {
+            self.output.line("");
+            self.output.parts(&[(ledger::style(run.state), &format!("{}: {reason}", ledger::state(run.state)))]);
+        }
+        if let Some(at) = run.not_before {
+            self.output.line(&format!("not before {}", when(at)));
+        }
+    }
+
+    /// The movement's line, once for what happened there in a row.
+    fn line(&mut self, place: PlaceId) {
+        if self.place == Some(place) {
+            return;
+        }
+        self.place = Some(place);
+        if let Some(place) = self.plan.and_then(|plan| plan.place(place)) {
+            let at = format!("{}:{}  ", place.file, place.line);
+            self.output.parts(&[(Some(Style::Dim), &at), (Some(Style::Bold), &place.text)]);
+        }
+    }
+
+    fn step(&self, at: Option<&str>, what: &str, text: &str) {
+        let line = format!("  {:<8}  {what:<14}  {text}", at.unwrap_or_default());
+        self.output.line(line.trim_end());
+    }
+}

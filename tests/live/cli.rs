@@ -1,0 +1,8 @@
+//! The real executable against real systems on loopback: arguments, exit codes, what is printed where, and what is
+//! never printed. What movements mean is tested elsewhere.
+
+mod bare;
+mod check;
+mod credential;
+mod place;
+mod run;

@@ -1,0 +1,161 @@
+//! `run`, `fire`, `runs`: a change goes all the way, and the ledger tells.
+
+use listen_fire::demo::Systems;
+use serde_json::Value;
+
+use super::place::{Place, until};
+
+/// A project whose listen begins with what is there, so that one look is enough.
+fn from_the_start(systems: &Systems) -> Place {
+    let place = Place::connected(systems);
+    place.change("movements/triage.mvt", "listen to crm-[:Company]-> fire", "listen to crm-[:Company]-> { start: \"all\", every: 1s } fire");
+    place
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_look_does_what_is_there_and_the_ledger_tells_it() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    systems.crm.add("Acme");
+    let ran = place.run(["run", "--once"]).code(0).shows("create_issue").shows("done");
+    assert!(ran.out.contains("movements/triage.mvt:5"), "{}", ran.out);
+    assert_eq!(systems.tracker.issues().len(), 1);
+    assert_eq!(systems.tracker.issues()[0].title, "Follow up Acme");
+    assert_eq!(systems.crm.companies().len(), 2);
+
+    let list = lines(&place.run(["--json", "runs", "list", "--state", "done"]).code(0).out);
+    assert!(!list.is_empty());
+    let id = list[0]["run"].to_string();
+    place.run(["runs", "list"]).code(0).shows("RUN").shows("triage").shows("done");
+    place
+        .run(["runs", "show", &id])
+        .code(0)
+        .shows("Acme")
+        .shows("movements/triage.mvt:5")
+        .shows("create_issue")
+        .shows("came back");
+    let story = place.run(["--json", "runs", "show", &id]).code(0).json();
+    assert_eq!(story["state"], "done");
+    place.run(["runs", "list", "--listen", "triag"]).code(2).says("did you mean `triage`?");
+    place.run(["runs", "show", "9999"]).code(1).says("there is no run #9999");
+    place.run(["runs", "cancel", &id]).code(1);
+    place.run(["runs", "settle", &id, "--done"]).code(1);
+    place.run(["runs", "settle", &id]).code(2);
+    place.run(["runs", "list", "--since", "yesterday"]).code(2).says("is no time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runner_ends_well_on_each_signal_and_is_alone() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    for (number, signal) in ["TERM", "INT"].into_iter().enumerate() {
+        let running = place.start(["--json", "run"]);
+        systems.crm.add(&format!("Company {number}"));
+        until("an issue for it", || systems.tracker.issues().iter().any(|issue| issue.title.ends_with(&number.to_string())));
+        place.run(["run"]).code(4).shows_nothing().says("run");
+        running.signal(signal);
+        let ran = running.end().code(0).says("stopping");
+        assert!(lines(&ran.out).iter().any(|line| line["event"] == "wrote"), "{}", ran.out);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_sends_and_keeps_nothing() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    systems.crm.add("Acme");
+    place.run(["run", "--once", "--dry-run"]).code(0).shows("would write");
+    assert_eq!((systems.tracker.issues().len(), systems.crm.companies().len()), (0, 1));
+    place.run(["runs", "list"]).code(0).shows_nothing().says("no such run");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_with_errors_does_not_run() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    systems.crm.add("Acme");
+    place.change("movements/triage.mvt", "title:", "titel:");
+    place.run(["run", "--once"]).code(1).shows_nothing().says("did you mean `title`?").says("nothing runs");
+    place.run(["fire", "triage", "--record", "{}"]).code(1).shows_nothing();
+    assert_eq!(systems.tracker.issues().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_fires_by_hand_on_the_path_of_a_real_change() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    let record = "{\"id\": \"h1\", \"Name\": \"By hand\", \"revision\": 1}";
+    place.run(["fire", "triage", "--record", record]).code(0).shows("create_issue").shows("done");
+    assert_eq!(systems.tracker.issues()[0].title, "Follow up By hand");
+    place.write("company.json", record);
+    place.run(["fire", "triage", "--record", "@company.json"]).code(0);
+    assert_eq!(systems.tracker.issues().len(), 2);
+    assert_eq!(lines(&place.run(["--json", "runs", "list"]).code(0).out)[0]["by"], "by hand");
+
+    place.run(["fire", "triag", "--record", record]).code(2).says("did you mean `triage`?");
+    place.run(["fire", "triage", "--record", "[]"]).code(2).says("a JSON object");
+    place.run(["fire", "triage", "--record", "{\"name\": \"x\"}"]).code(2).says("did you mean `Name`?");
+    place.run(["fire", "triage", "--record", "{\"id\": \"h1\"}"]).code(2).says("lacks `Name`");
+    let wrong = "{\"id\": \"h1\", \"Name\": 5, \"revision\": 1}";
+    place.run(["fire", "triage", "--record", wrong]).code(2).says("`Name` is a text, found 5");
+    assert_eq!(systems.tracker.issues().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fired_by_hand_beside_a_runner_it_is_the_runners_to_run() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    let running = place.start(["run"]);
+    until("the runner holds the store", || place.run(["run"]).code == Some(4));
+    let record = "{\"id\": \"h1\", \"Name\": \"By hand\", \"revision\": 1}";
+    place.run(["fire", "triage", "--record", record]).code(0).says("the runner of this project runs it");
+    assert_eq!(systems.tracker.issues().len(), 1);
+    running.signal("TERM");
+    running.end().code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listen_that_vanished_stops_the_runner_until_a_person_decides() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    systems.crm.add("Acme");
+    place.run(["run", "--once"]).code(0);
+    place.change("movements/triage.mvt", "triage", "sort_out");
+    let name = "crm-[:Company]-> fire triage";
+    place.run(["run", "--once"]).code(1).says(name).says("run --drop");
+    place.run(["run", "--once", "--drop", "crm-[:Company]-> fire triag"]).code(2).says("did you mean");
+    place.run(["run", "--once", "--drop", name]).code(0);
+    place.run(["run", "--once"]).code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_system_that_is_away_does_not_stop_a_locked_project() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    place.run(["check"]).code(0);
+    drop(systems);
+    let running = place.start(["run"]);
+    until("the runner holds the store", || place.run(["run"]).code == Some(4));
+    running.signal("TERM");
+    running.end().code(0).says("its description is old");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_run_is_shown_and_tried_again() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    place.change("movements/triage.mvt", "  issue = write", "  ERROR(\"not yet\")\n  issue = write");
+    systems.crm.add("Acme");
+    place.run(["run", "--once"]).code(1).shows("dead");
+    let dead = lines(&place.run(["--json", "runs", "list", "--state", "dead"]).code(0).out);
+    let id = dead[0]["run"].to_string();
+    place.run(["runs", "show", &id]).code(0).shows("not yet").shows("movements/triage.mvt:5");
+    place.change("movements/triage.mvt", "  ERROR(\"not yet\")\n", "");
+    place.run(["runs", "retry", &id, "--current"]).code(0).shows("ready");
+    place.run(["run", "--once"]).code(0);
+    assert_eq!(systems.tracker.issues().len(), 1);
+}
