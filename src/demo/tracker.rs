@@ -110,7 +110,7 @@ async fn message(State(tracker): State<Tracker>, headers: HeaderMap, Json(body):
 fn initialize(tracker: &Tracker, id: &Value, params: &Value) -> Response {
     let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     let version = VERSIONS.into_iter().find(|version| *version == asked).unwrap_or("2025-11-25");
-    let session = uuid::Uuid::new_v4().simple().to_string();
+    let session = uuid::Uuid::now_v7().simple().to_string();
     tracker.with(|data| data.sessions.insert(session.clone()));
     let answer = json!({
         "protocolVersion": version,
