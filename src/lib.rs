@@ -3,8 +3,8 @@
 //! `lf-lang` is pure and decides; this crate carries out. Read in this order: [`store`] (what must survive), [`host`]
 //! (from a change to its effects), [`project`] (what a person wrote down), [`cli`] (the way in), [`demo`].
 
-pub mod store;
-pub mod host;
-pub mod project;
 pub mod cli;
 pub mod demo;
+pub mod host;
+pub mod project;
+pub mod store;

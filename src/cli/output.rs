@@ -143,8 +143,12 @@ impl Output {
     /// Reports of a check that was not what was asked for.
     pub(super) fn reports(&self, sources: &SourceMap, problems: &[Diagnostic]) {
         for problem in problems {
-            let error = problem.severity == Severity::Error;
-            if error || !self.quiet {
+            let said = match problem.severity {
+                Severity::Error => true,
+                Severity::Warning => !self.quiet,
+                Severity::Information => false,
+            };
+            if said {
                 err(&render::full(problem, sources, self.look(self.color_err)));
             }
         }

@@ -1,6 +1,6 @@
 //! `run [PATHS]`: the runner, until it is stopped.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use lf_lang::diag::Severity;
@@ -14,11 +14,14 @@ use super::{
 };
 use crate::{
     host::{
-        Host, News, Options, Summary,
+        Host, News, Options, Parts, Summary,
         load::{self, Ask, Ready},
     },
-    store::{Store, memory::MemoryStore},
+    store::{Store, memory::MemoryStore, sqlite::RunLock},
 };
+
+/// How often a runner looks for what other processes put into the store.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Run the movements: check them, then listen and fire until stopped (Ctrl-C, SIGTERM). What happens is printed as it
 /// happens.
@@ -51,49 +54,77 @@ pub(super) fn run(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure>
             return Err(unbuilt::refused(name));
         }
     }
-    start::runtime(shell, "warn,listen_fire=info,lf_mcp=info,lf_rest=info,lf_module=info")?
-        .block_on(work(arguments, shell))
+    let level = "warn,listen_fire=info,lf_mcp=info,lf_rest=info,lf_module=info";
+    start::runtime(shell, level)?.block_on(async {
+        let mut signals = start::Signals::new()?;
+        tokio::select! {
+            exit = work(arguments, shell, start::Signals::new()?) => exit,
+            // Before anything runs the first signal ends it; after that, the second.
+            () = async { signals.next().await; signals.next().await } => Ok(Exit::Interrupted),
+        }
+    })
 }
 
-async fn work(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure> {
+async fn work(arguments: &Arguments, shell: &Shell, mut signals: start::Signals) -> Result<Exit, Failure> {
+    let prepared = tokio::select! {
+        prepared = prepare(arguments, shell) => prepared?,
+        () = signals.next() => return Ok(Exit::Done),
+    };
+    let (parts, _lock) = match prepared {
+        Ok(prepared) => prepared,
+        Err(exit) => return Ok(exit),
+    };
+    if !arguments.once {
+        let listens = parts.plan.listens.len();
+        shell.output.note(&format!("{listens} {} · Ctrl-C stops", if listens == 1 { "listen" } else { "listens" }));
+    }
+    let reader = parts.news.subscribe();
+    let clock = parts.clock.clone();
+    let host = Host::start(parts);
+    let (stopper, waker) = (host.clone(), host.clone());
+    let stopped = async {
+        signals.next().await;
+        shell.output.note("stopping: running steps end first; once more stops at once");
+        stopper.stop();
+        std::future::pending::<()>().await;
+    };
+    // Another process may have changed the store: a run fired by hand, retried, settled.
+    let woken = async {
+        loop {
+            clock.sleep(LOOK).await;
+            waker.wake();
+        }
+    };
+    let summary = tokio::select! {
+        summary = ledger::print(&shell.output, reader, host.wait()) => summary,
+        () = stopped => return Ok(Exit::Interrupted),
+        () = woken => return Ok(Exit::Interrupted),
+    };
+    Ok(outcome(&summary, arguments.once, shell))
+}
+
+/// Everything up to the start; or the exit code of a program that cannot be started.
+async fn prepare(arguments: &Arguments, shell: &Shell) -> Result<Result<(Parts, Option<RunLock>), Exit>, Failure> {
     let opened = if arguments.dry_run { shell.look().await? } else { shell.open().await? };
-    let _lock = if arguments.dry_run { None } else { opened.lock_runner()? };
+    let lock = if arguments.dry_run { None } else { opened.lock_runner()? };
     let store: Arc<dyn Store> = if arguments.dry_run { Arc::new(MemoryStore::default()) } else { opened.store.clone() };
     let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
     let ready = match program(&opened, &paths, shell).await? {
         Ok(ready) => ready,
-        Err(exit) => return Ok(exit),
+        Err(exit) => return Ok(Err(exit)),
     };
     for listen in &arguments.drop {
         ready.forget(opened.store.as_ref(), listen, opened.connector.clock.now()).await??;
     }
     if paths.is_empty() && !arguments.dry_run {
-        ready.refuse_vanished(store.as_ref()).await??;
+        let refused = ready.refuse_vanished(store.as_ref()).await?;
+        refused.map_err(|unfit| Failure { exit: Exit::NotSo, ..unfit.into() })?;
     }
-    let news = News::new();
-    let reader = news.subscribe();
     let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());
     let options =
         Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };
-    let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, news);
-    let listens = ready.plan.listens.len();
-    if !arguments.once {
-        shell.output.note(&format!("{listens} {} · Ctrl-C stops", if listens == 1 { "listen" } else { "listens" }));
-    }
-    let host = Host::start(parts);
-    let stopper = host.clone();
-    let mut signals = start::Signals::new()?;
-    let stopped = async {
-        signals.next().await;
-        shell.output.note("stopping: running steps end first; once more stops at once");
-        stopper.stop();
-        signals.next().await;
-    };
-    let summary = tokio::select! {
-        summary = ledger::print(&shell.output, reader, host.wait()) => summary,
-        () = stopped => return Ok(Exit::Interrupted),
-    };
-    Ok(outcome(&summary, arguments.once, shell))
+    let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, News::new());
+    Ok(Ok((parts, lock)))
 }
 
 /// The checked and compiled program; its reports are printed. The exit code if it has errors.

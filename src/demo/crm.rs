@@ -144,7 +144,9 @@ async fn one(State(crm): State<Crm>, Path(id): Path<String>) -> Answer {
 
 fn name_in(body: &Value) -> Result<&str, Answer> {
     let name = body.get("Name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
-    name.ok_or_else(|| answer(StatusCode::UNPROCESSABLE_ENTITY, json!({ "error": "Name must be a text and not empty" })))
+    name.ok_or_else(|| {
+        answer(StatusCode::UNPROCESSABLE_ENTITY, json!({ "error": "Name must be a text and not empty" }))
+    })
 }
 
 async fn create(State(crm): State<Crm>, headers: HeaderMap, Json(body): Json<Value>) -> Answer {

@@ -161,8 +161,11 @@ fn call(tracker: &Tracker, id: &Value, params: &Value) -> Response {
         Some("create_issue") => match (text("title"), text("team")) {
             (Some(title), Some(team @ ("ENG" | "OPS"))) => {
                 let issue = tracker.with(|data| {
-                    let issue =
-                        Issue { id: format!("{team}-{}", data.issues.len() + 1), title: title.into(), team: team.into() };
+                    let issue = Issue {
+                        id: format!("{team}-{}", data.issues.len() + 1),
+                        title: title.into(),
+                        team: team.into(),
+                    };
                     data.issues.push(issue.clone());
                     issue
                 });

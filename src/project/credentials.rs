@@ -178,17 +178,23 @@ pub fn kind_of<'m>(manifest: &'m Manifest, name: &str) -> Result<&'m CredentialK
     Err(format!("`{}` has no credential kind `{name}`; {help}", manifest.name))
 }
 
+/// Why the kind has no field of that name; `None` if it has.
+#[must_use]
+pub fn unknown(kind: &CredentialKind, field: &str) -> Option<String> {
+    let names: Vec<_> = kind.fields.iter().map(|field| field.name.as_str()).collect();
+    if names.contains(&field) {
+        return None;
+    }
+    let near = suggest::nearest(field, names.iter().copied());
+    let help = near.map_or_else(|| format!("it has {}", quoted(&names)), |near| format!("did you mean `{near}`?"));
+    Some(format!("has a field `{field}` that `{}` does not have; {help}", kind.name))
+}
+
 /// Why these fields do not make a credential of the kind: one unknown, or one missing.
 #[must_use]
 pub fn misfit(kind: &CredentialKind, fields: &IndexMap<SmolStr, Secret>) -> Option<String> {
-    let names: Vec<_> = kind.fields.iter().map(|field| field.name.as_str()).collect();
-    for given in fields.keys() {
-        if !names.contains(&given.as_str()) {
-            let near = suggest::nearest(given, names.iter().copied());
-            let help =
-                near.map_or_else(|| format!("it has {}", quoted(&names)), |near| format!("did you mean `{near}`?"));
-            return Some(format!("has a field `{given}` that `{}` does not have; {help}", kind.name));
-        }
+    if let Some(why) = fields.keys().find_map(|field| unknown(kind, field)) {
+        return Some(why);
     }
     let missing = kind
         .fields

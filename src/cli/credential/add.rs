@@ -12,7 +12,7 @@ use crate::{
         exit::{Exit, Failure},
         shell::Shell,
     },
-    project::credentials::{kind_of, misfit},
+    project::credentials::{kind_of, misfit, unknown},
 };
 
 /// Seal a credential of a module. It is tried against its system first.
@@ -99,6 +99,9 @@ fn fields(set: &[String], kind: &CredentialKind, shell: &Shell) -> Result<IndexM
             shell.output.note(&format!(
                 "a secret on the command line can be seen by others; `--set {field}=@env:NAME` keeps it out"
             ));
+        }
+        if let Some(why) = unknown(kind, &field) {
+            return Err(Failure::usage(format!("the credential {why}")));
         }
         if fields.insert(field.clone(), value).is_some() {
             return Err(Failure::usage(format!("`{field}` is set twice")));

@@ -1,6 +1,9 @@
 //! `runs show ID`: the whole story of a run, with the movement's lines beside what happened there.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
+use lf_lang::run::Entry;
 use serde_json::json;
 
 use super::{list::object, story};
@@ -24,21 +27,26 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     let opened = shell.look().await?;
     let id = RunId(arguments.id);
     let Some((run, entries)) = opened.store.show(id).await? else { return Err(super::missing(id)) };
-    let plan = match &run.plan {
-        Some(plan) => opened.store.plan(plan).await?,
-        None => None,
-    };
+    let mut plans = BTreeMap::new();
+    for entry in &entries {
+        if let Entry::Started { plan, fired: _ } = entry
+            && let Some(text) = opened.store.plan(plan).await?
+        {
+            plans.insert(plan.clone(), text);
+        }
+    }
     if shell.output.json {
         let mut whole = object(&run);
         if let Some(whole) = whole.as_object_mut() {
             whole.insert("change".into(), json!(run.record));
             whole.insert("before".into(), json!(run.before));
             whole.insert("journal".into(), json!(entries));
-            whole.insert("places".into(), json!(plan.map(|plan| plan.places)));
+            let places = plans.into_iter().map(|(id, plan)| (id.0.to_string(), json!(plan.places)));
+            whole.insert("places".into(), serde_json::Value::Object(places.collect()));
         }
         shell.output.json(&whole);
         return Ok(Exit::Done);
     }
-    story::tell(&shell.output, plan.as_ref(), &run, &entries);
+    story::tell(&shell.output, &plans, &run, &entries);
     Ok(Exit::Done)
 }

@@ -1,7 +1,9 @@
 //! The story of a run, laid out for a person: each line of the movement with what was done there.
 
+use std::collections::BTreeMap;
+
 use lf_lang::{
-    plan::{Plan, ir::PlaceId},
+    plan::{Plan, PlanId, ir::PlaceId},
     run::{
         Entry, Request, Settlement,
         entry::{Intent, Sending},
@@ -24,8 +26,8 @@ use crate::{
 const SHOWN: usize = 2000;
 
 /// Prints the story.
-pub(super) fn tell(output: &Output, plan: Option<&Plan>, run: &Run, entries: &[Entry]) {
-    let mut story = Story { output, plan, place: None };
+pub(super) fn tell(output: &Output, plans: &BTreeMap<PlanId, Plan>, run: &Run, entries: &[Entry]) {
+    let mut story = Story { output, plans, plan: None, place: None };
     story.head(run);
     for entry in entries {
         story.entry(entry);
@@ -35,6 +37,8 @@ pub(super) fn tell(output: &Output, plan: Option<&Plan>, run: &Run, entries: &[E
 
 struct Story<'s> {
     output: &'s Output,
+    plans: &'s BTreeMap<PlanId, Plan>,
+    /// The text that the run went by at this point.
     plan: Option<&'s Plan>,
     /// The line that was last shown.
     place: Option<PlaceId>,
@@ -70,7 +74,8 @@ impl Story<'_> {
 
     fn entry(&mut self, entry: &Entry) {
         match entry {
-            Entry::Started { plan: _, fired } => {
+            Entry::Started { plan, fired } => {
+                (self.plan, self.place) = (self.plans.get(plan), None);
                 self.step(None, "begins", &format!("the clock of the run is {}", fired.now));
             }
             Entry::Intent(intent) => self.intent(intent),

@@ -76,13 +76,13 @@ fn roots(project: &Project, paths: &[PathBuf]) -> Result<Vec<String>, ProjectErr
         if place.is_dir() {
             let inside = files::movements(&place)?;
             if inside.is_empty() {
-                return Err(ProjectError::Missing(format!("no `.mvt` file in `{}`", path.display())));
+                return Err(ProjectError::Missing(format!("no `.mvt` file in `{}`", project.display(path))));
             }
             found.extend(inside);
         } else if place.is_file() {
             found.push(place);
         } else {
-            return Err(ProjectError::Missing(format!("there is no file `{}`", path.display())));
+            return Err(ProjectError::Missing(format!("there is no file `{}`", project.display(path))));
         }
     }
     let mut found: Vec<_> = found.iter().map(|path| project.display(path)).collect();
@@ -109,7 +109,7 @@ fn within(project: &Project, path: &Path) -> Result<PathBuf, ProjectError> {
         ProjectError::Missing(text)
     };
     // The project may have been reached over a link.
-    let real =
-        plain.canonicalize().map_err(|_| ProjectError::Missing(format!("there is no file `{}`", path.display())))?;
+    let missing = |_| ProjectError::Missing(format!("there is no file `{}`", project.display(&plain)));
+    let real = plain.canonicalize().map_err(missing)?;
     if real.starts_with(&project.root) { Ok(real) } else { Err(outside()) }
 }

@@ -10,7 +10,7 @@ const TRIAGE: &str = "movements/triage.mvt";
 async fn a_sound_project_checks_and_is_locked() {
     let systems = Systems::start().await.unwrap();
     let place = Place::connected(&systems);
-    place.run(["check"]).code(0).shows_nothing().says("no errors, no warnings in 1 file");
+    place.run(["check"]).code(0).shows("MOV_LISTEN_CYCLE").says("no errors, no warnings in 1 file");
     let lock = place.read("listen-fire.lock");
     assert!(lock.contains("\"create_issue\"") && lock.contains("\"Company\""), "{lock}");
     assert!(!lock.contains(TOKEN));

@@ -29,7 +29,12 @@ async fn every_way_in_seals_and_no_way_shows() {
     said.push(place.run(add(&["one", "--set", &url, "--set", "token=@env:THE_TOKEN"])).code(0));
     said.push(place.run(add(&["two", "--set", &url, "--set", "token=@file:token.txt"])).code(0));
     said.push(place.run_with(add(&["three"]), &json).code(0));
-    said.push(place.run(add(&["four", "--set", &url, "--set", &format!("token={TOKEN}")])).code(0).says("can be seen by others"));
+    said.push(
+        place
+            .run(add(&["four", "--set", &url, "--set", &format!("token={TOKEN}")]))
+            .code(0)
+            .says("can be seen by others"),
+    );
     for name in ["one", "two", "three", "four"] {
         said.push(place.run(["credential", "test", name]).code(0).shows("works"));
     }
@@ -88,7 +93,18 @@ fn wrong_names_get_the_nearest() {
     place.run(["credential", "test", "linaer"]).code(2).says("did you mean `linear`?");
     place.run(["credential", "remove", "linaer"]).code(2).says("did you mean `linear`?");
     place
-        .run(["credential", "add", "--module", "#acme_crm", "linear", "--no-verify", "--set", "url=u", "--set", "client=c"])
+        .run([
+            "credential",
+            "add",
+            "--module",
+            "#acme_crm",
+            "linear",
+            "--no-verify",
+            "--set",
+            "url=u",
+            "--set",
+            "client=c",
+        ])
         .code(1)
         .says("is a credential of `@lf/mcp` already");
 }

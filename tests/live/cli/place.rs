@@ -3,9 +3,11 @@
 use std::{
     ffi::OsStr,
     fs,
-    io::Write as _,
+    io::{BufRead as _, BufReader, Read, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -94,12 +96,23 @@ impl Place {
     pub(super) fn connected(systems: &Systems) -> Self {
         let place = Self::triage();
         let url = format!("url={}", systems.crm_url());
-        place.run(["credential", "add", "--module", "#acme_crm", "acme", "--set", &url, "--set", "client=tests"]).code(0);
+        place
+            .run(["credential", "add", "--module", "#acme_crm", "acme", "--set", &url, "--set", "client=tests"])
+            .code(0);
         let url = format!("url={}", systems.tracker_url());
         let token = format!("token={TOKEN}");
         place
             .run([
-                "credential", "add", "--module", "@lf/mcp", "linear", "--credential", "mcp_token", "--set", &url, "--set",
+                "credential",
+                "add",
+                "--module",
+                "@lf/mcp",
+                "linear",
+                "--credential",
+                "mcp_token",
+                "--set",
+                &url,
+                "--set",
                 &token,
             ])
             .code(0);
@@ -142,7 +155,11 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_listen-fire"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars() {
-            if name.starts_with("LISTEN_FIRE_") || name == "NO_COLOR" || name.ends_with("_PROXY") || name.ends_with("_proxy") {
+            if name.starts_with("LISTEN_FIRE_")
+                || name == "NO_COLOR"
+                || name.ends_with("_PROXY")
+                || name.ends_with("_proxy")
+            {
                 command.env_remove(name);
             }
         }
@@ -168,7 +185,10 @@ impl Place {
     /// Starts a command that goes on.
     pub(super) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         let mut command = self.command(arguments);
-        Running(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let out = Said::read(child.stdout.take().unwrap());
+        let err = Said::read(child.stderr.take().unwrap());
+        Running { child, out, err }
     }
 
     /// Every byte of every file that the project keeps for itself.
@@ -182,29 +202,59 @@ impl Place {
     }
 }
 
-/// A command that goes on; ended with this.
+/// What a command has printed so far.
 #[derive(Debug)]
-pub(super) struct Running(Option<Child>);
+struct Said {
+    text: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
 
-impl Running {
-    /// Sends a signal, by its name.
-    pub(super) fn signal(&self, name: &str) {
-        let id = self.0.as_ref().unwrap().id().to_string();
-        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+impl Said {
+    fn read(pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::<Mutex<String>>::default();
+        let kept = text.clone();
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(pipe).lines() {
+                let mut kept = kept.lock().unwrap();
+                kept.push_str(&line.unwrap());
+                kept.push('\n');
+            }
+        });
+        Self { text, reader }
     }
 
-    /// Waits for its end.
-    pub(super) fn end(mut self) -> Ran {
-        self.0.take().unwrap().wait_with_output().unwrap().into()
+    fn holds(&self, text: &str) -> bool {
+        self.text.lock().unwrap().contains(text)
+    }
+
+    fn all(self) -> String {
+        self.reader.join().unwrap();
+        std::mem::take(&mut *self.text.lock().unwrap())
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            drop(child.kill());
-            drop(child.wait());
-        }
+/// A command that goes on.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    out: Said,
+    err: Said,
+}
+
+impl Running {
+    /// Waits until it has said it.
+    #[track_caller]
+    pub(super) fn until_says(&self, text: &str) {
+        until(text, || self.err.holds(text) || self.out.holds(text));
+    }
+
+    /// Sends a signal, by its name, and waits for the end.
+    #[track_caller]
+    pub(super) fn end(mut self, signal: &str) -> Ran {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        Ran { code, out: self.out.all(), err: self.err.all() }
     }
 }
 

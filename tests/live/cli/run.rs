@@ -8,7 +8,11 @@ use super::place::{Place, until};
 /// A project whose listen begins with what is there, so that one look is enough.
 fn from_the_start(systems: &Systems) -> Place {
     let place = Place::connected(systems);
-    place.change("movements/triage.mvt", "listen to crm-[:Company]-> fire", "listen to crm-[:Company]-> { start: \"all\", every: 1s } fire");
+    place.change(
+        "movements/triage.mvt",
+        "listen to crm-[:Company]-> fire",
+        "listen to crm-[:Company]-> { start: \"all\", every: 1s } fire",
+    );
     place
 }
 
@@ -55,10 +59,11 @@ async fn a_runner_ends_well_on_each_signal_and_is_alone() {
     for (number, signal) in ["TERM", "INT"].into_iter().enumerate() {
         let running = place.start(["--json", "run"]);
         systems.crm.add(&format!("Company {number}"));
-        until("an issue for it", || systems.tracker.issues().iter().any(|issue| issue.title.ends_with(&number.to_string())));
+        until("an issue for it", || {
+            systems.tracker.issues().iter().any(|issue| issue.title.ends_with(&number.to_string()))
+        });
         place.run(["run"]).code(4).shows_nothing().says("run");
-        running.signal(signal);
-        let ran = running.end().code(0).says("stopping");
+        let ran = running.end(signal).code(0).says("stopping");
         assert!(lines(&ran.out).iter().any(|line| line["event"] == "wrote"), "{}", ran.out);
     }
 }
@@ -110,12 +115,11 @@ async fn fired_by_hand_beside_a_runner_it_is_the_runners_to_run() {
     let systems = Systems::start().await.unwrap();
     let place = Place::connected(&systems);
     let running = place.start(["run"]);
-    until("the runner holds the store", || place.run(["run"]).code == Some(4));
+    running.until_says("Ctrl-C stops");
     let record = "{\"id\": \"h1\", \"Name\": \"By hand\", \"revision\": 1}";
     place.run(["fire", "triage", "--record", record]).code(0).says("the runner of this project runs it");
     assert_eq!(systems.tracker.issues().len(), 1);
-    running.signal("TERM");
-    running.end().code(0);
+    running.end("TERM").code(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,9 +143,8 @@ async fn a_system_that_is_away_does_not_stop_a_locked_project() {
     place.run(["check"]).code(0);
     drop(systems);
     let running = place.start(["run"]);
-    until("the runner holds the store", || place.run(["run"]).code == Some(4));
-    running.signal("TERM");
-    running.end().code(0).says("its description is old");
+    running.until_says("Ctrl-C stops");
+    running.end("TERM").code(0).says("its description is old");
 }
 
 #[tokio::test(flavor = "multi_thread")]
