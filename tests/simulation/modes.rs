@@ -2,11 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use lf_module::{Record, Value};
+use lf_module::{Clock, Record, Value};
 use libtest_mimic::{Failed, Trial};
 use listen_fire::{
-    host::Options,
-    store::{State, memory::MemoryStore},
+    host::{
+        Holds, Host, Limits, News, Options, Parts,
+        clock::{Dice, System},
+    },
+    store::{
+        State, Store,
+        memory::MemoryStore,
+        sqlite::{Durability, SqliteStore},
+    },
 };
 
 use crate::{
@@ -36,6 +43,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             once_gives_a_source_that_is_down_three_tries,
         ),
         Trial::test("modes::a_dry_run_reads_and_sends_nothing", a_dry_run_reads_and_sends_nothing),
+        Trial::test("modes::on_sqlite_in_real_time_each_company_gets_one_issue", on_sqlite_in_real_time),
         Trial::test("modes::a_stop_lets_a_write_under_way_end", a_stop_lets_a_write_under_way_end),
     ]
 }
@@ -135,5 +143,43 @@ fn a_stop_lets_a_write_under_way_end() -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let left = runtime.block_on(runs(&setting.store, &[State::Running, State::Unsure]));
     assert!(left.is_empty(), "{left:#?}");
+    Ok(())
+}
+
+/// The same runner on the store that people have, on threads, without any of the simulation's time.
+fn on_sqlite_in_real_time() -> Result<(), Failed> {
+    const MANY: usize = 300;
+    let folder = tempfile::tempdir()?;
+    let world = World::new(4);
+    for number in 1..=MANY {
+        let fields = Record::from_iter([("Name", Value::text(format!("Company {number}")))]);
+        world.person_creates(dawn(), "Company", &fields);
+    }
+    let plan = Arc::new(program::plan(TRIAGE));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let summary = runtime.block_on(async {
+        let clock: Arc<dyn Clock> = Arc::new(System::new());
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(&folder.path().join("state.db"), Durability::Full).await?);
+        let connections = plan.connections.iter();
+        let connections = connections.map(|at| (at.key.clone(), world.connect(&at.module, clock.clone()))).collect();
+        let parts = Parts {
+            plan_id: plan.id(),
+            plan: plan.clone(),
+            store: store.clone(),
+            connections,
+            reconnect: None,
+            random: Arc::new(Dice),
+            holds: Holds::new(store, clock.clone()),
+            clock,
+            limits: Limits::default(),
+            options: once(),
+            news: News::new(),
+        };
+        Ok::<_, Failed>(Host::start(parts).wait().await)
+    })?;
+    assert_eq!(summary.fatal, None);
+    assert_eq!(summary.done, MANY as u64, "{:?}", summary.problems);
+    assert_eq!(world.records("tracker", "issue").len(), MANY);
     Ok(())
 }
