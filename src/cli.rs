@@ -11,6 +11,7 @@ mod check;
 mod completions;
 mod connect;
 mod credential;
+mod demo;
 mod describe;
 mod environment;
 mod exit;
@@ -56,8 +57,8 @@ struct Arguments {
 enum Command {
     /// Make a project that runs at once (not built yet)
     New(Unbuilt),
-    /// Watch a whole movement run against two systems on this machine (not built yet)
-    Demo(Unbuilt),
+    /// Watch a whole movement run against two systems on this machine
+    Demo(demo::Arguments),
     /// Check the movement files against the systems they connect to
     Check(check::Arguments),
     /// Install a module in the project
@@ -121,7 +122,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
     let refuse = |name: &str, _: Unbuilt| Err(unbuilt::refused(name));
     match command {
         Command::New(rest) => refuse("new", rest),
-        Command::Demo(rest) => refuse("demo", rest),
+        Command::Demo(arguments) => demo::run(&arguments, shell),
         Command::Check(arguments) => start::blocking(shell, check::run(arguments, shell)),
         Command::Connect(arguments) => connect::run(&arguments, shell),
         Command::Credential(arguments) => credential::run(arguments, shell),

@@ -84,6 +84,13 @@ impl Shell {
         self.with(project, Some(file))
     }
 
+    /// The project in that very folder, with its store.
+    pub(super) async fn open_at(&self, folder: &Path) -> Result<Opened, Failure> {
+        let project = Project::open(folder)?;
+        let file = store(&project).await?;
+        self.with(project, Some(file))
+    }
+
     /// The same, for a command that only looks: where nothing was ever stored, nothing is made.
     pub(super) async fn look(&self) -> Result<Opened, Failure> {
         let project = self.project()?;

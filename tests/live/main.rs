@@ -8,6 +8,8 @@
 #![expect(clippy::disallowed_methods, reason = "real processes read real clocks and their environment")]
 
 mod cli;
+mod kill;
+mod peers;
 mod store_contract;
 mod store_crash;
 mod store_equal;

@@ -3,6 +3,7 @@
 many_tools.py PORT
 """
 import sys
+from typing import TypedDict
 
 from fastmcp import FastMCP
 
@@ -10,11 +11,16 @@ server = FastMCP("many-tools", list_page_size=50)
 CALLS = []
 
 
+class Made(TypedDict):
+    made: int
+    names: list[str]
+
+
 @server.tool(annotations={"readOnlyHint": True})
-def calls(prefix: str) -> dict:
+def calls(prefix: str) -> Made:
     """The writing calls made so far whose name starts with the prefix."""
-    made = [name for name in CALLS if name.startswith(prefix)]
-    return {"made": len(made), "names": made}
+    names = [name for name in CALLS if name.startswith(prefix)]
+    return Made(made=len(names), names=names)
 
 
 def tool(number: int):

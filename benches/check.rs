@@ -1,0 +1,106 @@
+//! What a check costs: parse, check and compile of generated projects, by size. By hand:
+//! `cargo bench -p lf-lang --bench check`.
+//!
+//! Each file of 100 lines imports a function of the file before it and has two functions, a listen and the usual mix of
+//! reads, writes, conditions and texts.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use lf_lang::{
+    check::{self, Catalog, Program},
+    diag::Severity,
+    plan,
+    source::{SourceId, SourceMap},
+    syntax,
+};
+
+const CATALOG: &str = include_str!("../tests/corpus/catalogs/acme.json");
+const FILES: [usize; 3] = [10, 100, 1000];
+const TIMES: usize = 5;
+
+/// One file of 100 lines.
+fn file(number: usize) -> String {
+    let mut text = String::new();
+    if number > 0 {
+        writeln!(text, "import {{ note{0} }} from \"f{0}.mvt\"", number - 1).unwrap();
+    } else {
+        text.push_str("// the first file\n");
+    }
+    text.push_str("crm = connect #acme_crm using acme\ntracker = connect `@lf/mcp` using linear\n\n");
+    writeln!(text, "export function note{number}(company: <crm-[:Company]->>): <text> {{").unwrap();
+    text.push_str("  short = UPPER(TRIM(company.Name))\n");
+    for line in 0..40 {
+        writeln!(text, "  part{line} = \"${{short}} {line} ${{company.Name}}\"").unwrap();
+    }
+    text.push_str("  return \"");
+    for line in 0..40 {
+        write!(text, "${{part{line}}}").unwrap();
+    }
+    text.push_str("\"\n}\n\n");
+    writeln!(text, "function triage{number}(company: <crm-[:Company]->>) {{").unwrap();
+    for step in 0..9 {
+        writeln!(text, "  if company.Name != \"n{step}\" AND LENGTH(company.Name) > {step} {{").unwrap();
+        writeln!(
+            text,
+            "    issue{step} = write tracker-[:create_issue]-> {{ title: \"{step} ${{company.Name}}\", team: \"ENG\" }}"
+        )
+        .unwrap();
+        writeln!(text, "    tracker-[r:search_issues WHERE r.query == company.Name]-> {{").unwrap();
+        writeln!(text, "      write company {{ Name: \"${{r.count}} ${{issue{step}.text}}\" }}\n    }}\n  }}").unwrap();
+    }
+    if number > 0 {
+        writeln!(text, "  write company {{ Name: note{}(company) }}", number - 1).unwrap();
+    } else {
+        text.push_str("  write company { Name: note0(company) }\n");
+    }
+    writeln!(text, "}}\n\nlisten as \"l{number}\" to crm-[:Company]-> fire triage{number}").unwrap();
+    text
+}
+
+/// The times of one round: parse, check, compile.
+fn round(map: &SourceMap, catalog: &Catalog) -> [Duration; 3] {
+    let start = Instant::now();
+    let files: Vec<_> = map.iter().map(|source| syntax::parse(source).file).collect();
+    let parsed = start.elapsed();
+    let roots: Vec<SourceId> = map.iter().map(|source| source.id).collect();
+    let start = Instant::now();
+    let checked = check::check(&Program { map, files: &files, roots: &roots }, catalog);
+    let checked_in = start.elapsed();
+    let errors: Vec<_> = checked.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let start = Instant::now();
+    let plan = plan::compile(&checked.movement.unwrap(), map);
+    assert_eq!(plan.listens.len(), map.iter().count());
+    [parsed, checked_in, start.elapsed()]
+}
+
+fn main() {
+    let catalog: Catalog = serde_json::from_str(CATALOG).unwrap();
+    println!(
+        "{:>7} {:>8} {:>10} {:>10} {:>10} {:>10}   (best of {TIMES})",
+        "files", "lines", "parse", "check", "compile", "all"
+    );
+    for files in FILES {
+        let mut map = SourceMap::default();
+        for number in 0..files {
+            map.add(format!("f{number}.mvt"), file(number));
+        }
+        let lines: usize = map.iter().map(|source| source.text.lines().count()).sum();
+        let best =
+            (0..TIMES).map(|_| round(&map, &catalog)).min_by_key(|times| times.iter().sum::<Duration>()).unwrap();
+        let [parse, check, compile] = best;
+        let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+        println!(
+            "{files:>7} {lines:>8} {:>10} {:>10} {:>10} {:>10}",
+            ms(parse),
+            ms(check),
+            ms(compile),
+            ms(parse + check + compile)
+        );
+    }
+}
