@@ -40,7 +40,7 @@ use lf_lang::{
     check::catalog::ConnectionKey,
     plan::{Plan, PlanId},
 };
-use lf_module::{CallError, Clock, Connection, Random};
+use lf_module::{CallError, Clock, Connection, Random, Record};
 use smol_str::SmolStr;
 
 pub use limiter::Holds;
@@ -85,6 +85,9 @@ pub struct Options {
     pub once: bool,
     /// Reads, but sends no write: it says what it would send. The store must be a throw-away one.
     pub dry_run: bool,
+    /// What a dry run takes for a write's answer, by connection and type: a value for each field that the system
+    /// would fill in.
+    pub imagined: BTreeMap<(SmolStr, SmolStr), Record>,
     /// Whether sources are listened to at all (`fire` runs without).
     pub listen: bool,
     /// How long running steps may take to end after a stop.
@@ -102,6 +105,7 @@ impl Default for Options {
         Self {
             once: false,
             dry_run: false,
+            imagined: BTreeMap::new(),
             listen: true,
             drain: Duration::from_secs(20),
             owner: "runner".into(),

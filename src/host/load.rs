@@ -32,6 +32,7 @@ use crate::project::{
 
 pub mod by_hand;
 pub mod connector;
+mod imagined;
 mod old;
 pub mod ready;
 mod sources;

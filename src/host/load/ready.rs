@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use lf_lang::plan::{self, Plan, PlanId};
 use smol_str::SmolStr;
 
-use super::{Again, Connector, Loaded, Unfit};
+use super::{Again, Connector, Loaded, Unfit, imagined};
 use crate::{
     host::{Limits, News, Options, Parts},
     project::file::LimitSettings,
@@ -87,7 +87,9 @@ impl Ready {
         options: Options,
         news: News,
     ) -> Parts {
-        let options = Options { concurrency: settings.concurrency.unwrap_or(options.concurrency), ..options };
+        let imagined = if options.dry_run { imagined::answers(&self.loaded.catalog) } else { options.imagined };
+        let concurrency = settings.concurrency.unwrap_or(options.concurrency);
+        let options = Options { imagined, concurrency, ..options };
         Parts {
             plan: self.plan.clone(),
             plan_id: self.id.clone(),

@@ -351,7 +351,16 @@ impl<'a> Change<'a> {
         match &write {
             Write::Delete { .. } => Settlement::Deleted,
             Write::Create { ty: _, fields } | Write::Update { ty: _, key: _, fields } => {
-                let handle = position(self.link, self.ty(), key, over(base, fields));
+                let imagined = &self.attempt.service.options.imagined;
+                let imagined =
+                    imagined.get(&(self.link.id.clone(), self.ty().clone())).into_iter().flat_map(Record::iter);
+                // What is there stays over what is imagined, what is written over both.
+                let mut known: Record = imagined.map(|(name, value)| (name.clone(), value.clone())).collect();
+                for (name, value) in base.0 {
+                    known.set(name, value);
+                }
+                let answer = over(known, fields);
+                let handle = position(self.link, self.ty(), key, answer);
                 Settlement::Written { handle, created, unchanged: false }
             }
         }

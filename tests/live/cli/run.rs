@@ -69,6 +69,16 @@ async fn a_runner_ends_well_on_each_signal_and_is_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_sends_and_keeps_nothing() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    systems.crm.add("Acme");
+    place.run(["run", "--once", "--dry-run"]).code(0).shows("would write").shows("‹text›");
+    assert_eq!((systems.tracker.issues().len(), systems.crm.companies().len()), (0, 1));
+    place.run(["runs", "list"]).code(0).shows_nothing().says("no such run");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_program_with_errors_does_not_run() {
     let systems = Systems::start().await.unwrap();
     let place = from_the_start(&systems);
