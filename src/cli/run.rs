@@ -1,24 +1,20 @@
 //! `run [PATHS]`: the runner, until it is stopped.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use lf_lang::diag::Severity;
 
 use super::{
-    check,
     exit::{Exit, Failure},
     ledger,
-    shell::{Opened, Shell},
+    shell::Shell,
     start, unbuilt,
 };
-use crate::{
-    host::{
-        Host, News, Options, Parts, Summary,
-        load::{self, Ask, Ready},
-    },
-    store::{Store, memory::MemoryStore, sqlite::RunLock},
-};
+use crate::host::{Host, Summary};
+
+mod prepare;
+
+pub(super) use prepare::program;
 
 /// How often a runner looks for what other processes put into the store.
 const LOOK: Duration = Duration::from_secs(1);
@@ -67,7 +63,7 @@ pub(super) fn run(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure>
 
 async fn work(arguments: &Arguments, shell: &Shell, mut signals: start::Signals) -> Result<Exit, Failure> {
     let prepared = tokio::select! {
-        prepared = prepare(arguments, shell) => prepared?,
+        prepared = prepare::prepare(arguments, shell) => prepared?,
         () = signals.next() => return Ok(Exit::Done),
     };
     let (parts, _lock) = match prepared {
@@ -101,51 +97,6 @@ async fn work(arguments: &Arguments, shell: &Shell, mut signals: start::Signals)
         () = woken => return Ok(Exit::Interrupted),
     };
     Ok(outcome(&summary, arguments.once, shell))
-}
-
-/// Everything up to the start; or the exit code of a program that cannot be started.
-async fn prepare(arguments: &Arguments, shell: &Shell) -> Result<Result<(Parts, Option<RunLock>), Exit>, Failure> {
-    let opened = if arguments.dry_run { shell.look().await? } else { shell.open().await? };
-    let lock = if arguments.dry_run { None } else { opened.lock_runner()? };
-    let store: Arc<dyn Store> = if arguments.dry_run { Arc::new(MemoryStore::default()) } else { opened.store.clone() };
-    let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
-    let ready = match program(&opened, &paths, shell).await? {
-        Ok(ready) => ready,
-        Err(exit) => return Ok(Err(exit)),
-    };
-    for listen in &arguments.drop {
-        ready.forget(opened.store.as_ref(), listen, opened.connector.clock.now()).await??;
-    }
-    if paths.is_empty() && !arguments.dry_run {
-        let refused = ready.refuse_vanished(store.as_ref()).await?;
-        refused.map_err(|unfit| Failure { exit: Exit::NotSo, ..unfit.into() })?;
-    }
-    let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());
-    let options =
-        Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };
-    let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, News::new());
-    Ok(Ok((parts, lock)))
-}
-
-/// The checked and compiled program; its reports are printed. The exit code if it has errors.
-pub(super) async fn program(opened: &Opened, paths: &[PathBuf], shell: &Shell) -> Result<Result<Ready, Exit>, Failure> {
-    shell.output.progress("describing the connections …");
-    let loaded = load::load(&opened.project, &opened.connector, opened.modules.clone(), paths, Ask::RefreshOrOld).await;
-    shell.output.progress("");
-    let loaded = loaded?;
-    // A runner may stand on a disk that it cannot write; its descriptions are fresh all the same.
-    if let Err(error) = loaded.lock.save(&opened.project) {
-        shell.output.note(&format!("the lock file stays as it is: {error}"));
-    }
-    for (connection, why) in &loaded.old {
-        shell.output.note(&format!("{connection} is away ({why}); its description is old, from `listen-fire.lock`"));
-    }
-    shell.output.reports(&loaded.sources, &loaded.problems);
-    Ok(Ready::new(loaded).map_err(|loaded| {
-        let errors = loaded.count(Severity::Error);
-        shell.output.note(&format!("{errors} {}: nothing runs", if errors == 1 { "error" } else { "errors" }));
-        check::exit(&loaded, false, false)
-    }))
 }
 
 fn outcome(summary: &Summary, once: bool, shell: &Shell) -> Exit {

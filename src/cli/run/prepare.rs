@@ -1,0 +1,71 @@
+//! Everything before a runner starts: store, lock, program, and what the store still knows of older programs.
+
+use std::{path::PathBuf, sync::Arc};
+
+use lf_lang::diag::Severity;
+
+use super::Arguments;
+use crate::{
+    cli::{
+        check,
+        exit::{Exit, Failure},
+        shell::{Opened, Shell},
+    },
+    host::{
+        News, Options, Parts,
+        load::{self, Ask, Ready},
+    },
+    store::{Store, memory::MemoryStore, sqlite::RunLock},
+};
+
+/// Everything up to the start; or the exit code of a program that cannot be started.
+pub(super) async fn prepare(
+    arguments: &Arguments,
+    shell: &Shell,
+) -> Result<Result<(Parts, Option<RunLock>), Exit>, Failure> {
+    let opened = if arguments.dry_run { shell.look().await? } else { shell.open().await? };
+    let lock = if arguments.dry_run { None } else { opened.lock_runner()? };
+    let store: Arc<dyn Store> = if arguments.dry_run { Arc::new(MemoryStore::default()) } else { opened.store.clone() };
+    let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
+    let ready = match program(&opened, &paths, shell).await? {
+        Ok(ready) => ready,
+        Err(exit) => return Ok(Err(exit)),
+    };
+    for listen in &arguments.drop {
+        ready.forget(opened.store.as_ref(), listen, opened.connector.clock.now()).await??;
+    }
+    if paths.is_empty() && !arguments.dry_run {
+        let refused = ready.refuse_vanished(store.as_ref()).await?;
+        refused.map_err(|unfit| Failure { exit: Exit::NotSo, ..unfit.into() })?;
+    }
+    let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());
+    let options =
+        Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };
+    let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, News::new());
+    Ok(Ok((parts, lock)))
+}
+
+/// The checked and compiled program; its reports are printed. The exit code if it has errors.
+pub(in crate::cli) async fn program(
+    opened: &Opened,
+    paths: &[PathBuf],
+    shell: &Shell,
+) -> Result<Result<Ready, Exit>, Failure> {
+    shell.output.progress("describing the connections …");
+    let loaded = load::load(&opened.project, &opened.connector, opened.modules.clone(), paths, Ask::RefreshOrOld).await;
+    shell.output.progress("");
+    let loaded = loaded?;
+    // A runner may stand on a disk that it cannot write; its descriptions are fresh all the same.
+    if let Err(error) = loaded.lock.save(&opened.project) {
+        shell.output.note(&format!("the lock file stays as it is: {error}"));
+    }
+    for (connection, why) in &loaded.old {
+        shell.output.note(&format!("{connection} is away ({why}); its description is old, from `listen-fire.lock`"));
+    }
+    shell.output.reports(&loaded.sources, &loaded.problems);
+    Ok(Ready::new(loaded).map_err(|loaded| {
+        let errors = loaded.count(Severity::Error);
+        shell.output.note(&format!("{errors} {}: nothing runs", if errors == 1 { "error" } else { "errors" }));
+        check::exit(&loaded, false, false)
+    }))
+}
