@@ -17,6 +17,10 @@ impl Body<'_, '_> {
     /// A condition: a boolean that is there.
     pub(super) fn condition(&mut self, expr: &ast::Expr) -> Option<Expr> {
         let typed = self.expr(expr)?;
+        self.is_condition(typed)
+    }
+
+    pub(super) fn is_condition(&mut self, typed: Expr) -> Option<Expr> {
         match &typed.ty {
             Ty::Boolean => return Some(typed),
             Ty::Optional(inner) if **inner == Ty::Boolean => {

@@ -253,6 +253,8 @@ impl<'a> Context<'a> {
                         // A half-read declaration may have been exported.
                         self.declare(file, name, Symbol::Failed, Origin::Declared { export: true });
                     }
+                    // A listen and a test declare nothing that could be missed.
+                    Item::Bad { name: None, span } if begins_with(self.slice(*span), &["listen", "test"]) => {}
                     Item::Bad { name: None, span: _ } => {
                         if let Some(scope) = self.scopes.get_mut(file) {
                             scope.damaged = true;
@@ -262,4 +264,10 @@ impl<'a> Context<'a> {
             }
         }
     }
+}
+
+/// Whether a text begins with one of these words.
+fn begins_with(text: &str, words: &[&str]) -> bool {
+    let first = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next();
+    first.is_some_and(|first| words.contains(&first))
 }

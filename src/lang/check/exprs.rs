@@ -38,7 +38,7 @@ impl Body<'_, '_> {
                 Some(Expr { ty: Ty::Boolean, span, kind: ExprKind::Not(Box::new(operand)) })
             }
             ast::ExprKind::Unary { op: UnaryOp::Minus, operand, op_span } => self.negate(span, operand, *op_span),
-            ast::ExprKind::Binary { op, op_span, left, right } => self.binary(span, *op, *op_span, left, right),
+            ast::ExprKind::Binary { .. } => self.chain(expr),
             ast::ExprKind::Is { operand, ty } => self.is(span, operand, ty),
             ast::ExprKind::As { operand, ty } => self.convert(span, operand, ty),
             ast::ExprKind::Exists(operand) => self.exists(span, operand),
@@ -268,63 +268,109 @@ impl Body<'_, '_> {
         whole.then_some(Expr { ty, span, kind: ExprKind::Record(typed) })
     }
 
-    fn binary(&mut self, span: Span, op: BinaryOp, op_span: Span, left: &ast::Expr, right: &ast::Expr) -> Option<Expr> {
-        let (op, ty, left, right) = match op {
-            BinaryOp::And | BinaryOp::Or => {
-                let left = self.condition(left);
-                let proof = left.as_ref().map(proof).unwrap_or_default();
-                let mark = self.mark();
-                self.know(if op == BinaryOp::And { &proof.yes } else { &proof.no });
-                let right = self.condition(right);
-                self.forget(mark);
-                (operator(op), Ty::Boolean, left?, right?)
-            }
-            BinaryOp::Equal | BinaryOp::NotEqual => {
-                let null = matches!(left.kind, ast::ExprKind::Null) || matches!(right.kind, ast::ExprKind::Null);
-                let (left, right) =
-                    if null { (self.asked(left), self.asked(right)) } else { (self.expr(left), self.expr(right)) };
-                let (left, right) = (left?, right?);
-                self.comparable(op_span, &left, &right)?;
-                if null {
-                    self.warn_null_test(span, op, &left, &right);
+    /// Operators that lean to the left, as a loop: `a + b + c` is as deep as it is long.
+    fn chain(&mut self, expr: &ast::Expr) -> Option<Expr> {
+        let mut rest = Vec::new();
+        let mut first = expr;
+        while let ast::ExprKind::Binary { op, op_span, left, right } = &first.kind {
+            rest.push((first.span, *op, *op_span, right.as_ref()));
+            first = left;
+        }
+        let mut null = is_null(first);
+        let asked = rest.last().is_some_and(|(_, op, _, right)| is_equality(*op) && is_null(right));
+        let mut left = if asked { self.asked(first) } else { self.expr(first) };
+        for (span, op, op_span, right) in rest.into_iter().rev() {
+            left = match op {
+                BinaryOp::And | BinaryOp::Or => self.junction(span, op, left, right),
+                BinaryOp::Equal | BinaryOp::NotEqual => self.equality(span, op, op_span, (left, null), right),
+                BinaryOp::Less
+                | BinaryOp::LessEqual
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEqual
+                | BinaryOp::In
+                | BinaryOp::Contains
+                | BinaryOp::Within
+                | BinaryOp::Add
+                | BinaryOp::Subtract
+                | BinaryOp::Multiply
+                | BinaryOp::Divide
+                | BinaryOp::Remainder => {
+                    let right = self.expr(right);
+                    self.binary(span, op, op_span, left, right)
                 }
-                (operator(op), Ty::Boolean, left, right)
-            }
+            };
+            null = false;
+        }
+        left
+    }
+
+    fn junction(&mut self, span: Span, op: BinaryOp, left: Option<Expr>, right: &ast::Expr) -> Option<Expr> {
+        let left = left.and_then(|left| self.is_condition(left));
+        let proof = left.as_ref().map(proof).unwrap_or_default();
+        let mark = self.mark();
+        self.know(if op == BinaryOp::And { &proof.yes } else { &proof.no });
+        let right = self.condition(right);
+        self.forget(mark);
+        joined(span, operator(op), Ty::Boolean, left?, right?)
+    }
+
+    fn equality(
+        &mut self,
+        span: Span,
+        op: BinaryOp,
+        op_span: Span,
+        (left, left_null): (Option<Expr>, bool),
+        right: &ast::Expr,
+    ) -> Option<Expr> {
+        let null = left_null || is_null(right);
+        let right = if null { self.asked(right) } else { self.expr(right) };
+        let (left, right) = (left?, right?);
+        self.comparable(op_span, &left, &right)?;
+        if null {
+            self.warn_null_test(span, op, &left, &right);
+        }
+        joined(span, operator(op), Ty::Boolean, left, right)
+    }
+
+    fn binary(
+        &mut self,
+        span: Span,
+        op: BinaryOp,
+        op_span: Span,
+        left: Option<Expr>,
+        right: Option<Expr>,
+    ) -> Option<Expr> {
+        let (left, right) = (left?, right?);
+        let (op, ty, needs) = match op {
             BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
-                let (left, right) = (self.expr(left), self.expr(right));
-                let (left, right) = (left?, right?);
                 self.ordered(op_span, &left, &right)?;
-                let left = self.ensure_present(left, "what is absent has no order");
-                let right = self.ensure_present(right, "what is absent has no order");
-                (operator(op), Ty::Boolean, left?, right?)
+                (operator(op), Ty::Boolean, ["what is absent has no order"; 2])
             }
             BinaryOp::In | BinaryOp::Contains => {
-                let (left, right) = (self.expr(left), self.expr(right));
-                let (left, right) = (left?, right?);
                 let (item, list) = if op == BinaryOp::In { (&left, &right) } else { (&right, &left) };
                 self.member(op, op_span, item, list)?;
-                let left = self.ensure_present(left, "membership needs a value");
-                let right = self.ensure_present(right, "membership needs a value");
-                (operator(op), Ty::Boolean, left?, right?)
+                (operator(op), Ty::Boolean, ["membership needs a value"; 2])
             }
             BinaryOp::Within => {
-                let (left, right) = (self.expr(left), self.expr(right));
-                let (left, right) = (left?, right?);
                 self.within(op_span, &left, &right)?;
-                let left = self.ensure_present(left, "`WITHIN` needs an instant");
-                let right = self.ensure_present(right, "`WITHIN` needs a duration");
-                (Op::Within, Ty::Boolean, left?, right?)
+                (Op::Within, Ty::Boolean, ["`WITHIN` needs an instant", "`WITHIN` needs a duration"])
             }
-            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Remainder => {
-                let (left, right) = (self.expr(left), self.expr(right));
-                let (left, right) = (left?, right?);
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual => {
                 let (op, ty) = self.arithmetic(span, op, op_span, &left, &right)?;
-                let left = self.ensure_present(left, "arithmetic needs a value");
-                let right = self.ensure_present(right, "arithmetic needs a value");
-                (op, ty, left?, right?)
+                (op, ty, ["arithmetic needs a value"; 2])
             }
         };
-        Some(Expr { ty, span, kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) } })
+        let left = self.ensure_present(left, needs[0]);
+        let right = self.ensure_present(right, needs[1]);
+        joined(span, op, ty, left?, right?)
     }
 
     fn negate(&mut self, span: Span, operand: &ast::Expr, op_span: Span) -> Option<Expr> {
@@ -383,6 +429,18 @@ impl Body<'_, '_> {
         };
         Some(Expr { ty, span: path.span, kind: ExprKind::Read(Box::new(walked)) })
     }
+}
+
+fn is_null(expr: &ast::Expr) -> bool {
+    matches!(expr.kind, ast::ExprKind::Null)
+}
+
+fn is_equality(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)
+}
+
+fn joined(span: Span, op: Op, ty: Ty, left: Expr, right: Expr) -> Option<Expr> {
+    Some(Expr { ty, span, kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) } })
 }
 
 pub(super) fn literal(span: Span, ty: Ty, value: Value) -> Expr {

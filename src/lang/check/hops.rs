@@ -69,20 +69,32 @@ fn offer(report: Diagnostic, wrong: &Name, known: &[&str], has: &str, what: &str
     report.help(format!("{has} {}", names.join(", ")))
 }
 
-/// Reports a type that cannot be read, naming what it is.
-pub(super) fn readable(cx: &mut Context<'_>, on: &TypeRef, shape: &TypeShape, at: Span) -> Option<()> {
-    if shape.readable && shape.unusable.is_none() {
+fn not_readable(shape: &TypeShape, at: Span) -> Diagnostic {
+    Diagnostic::error(codes::MOV_HOP_NOT_READABLE, at, format!("`{}` cannot be read", shape.name))
+}
+
+/// Reports a type that cannot be read from the root, naming what it is.
+fn readable(cx: &mut Context<'_>, on: &TypeRef, shape: &TypeShape, at: Span) -> Option<()> {
+    usable(cx, shape, at)?;
+    if shape.readable {
         return Some(());
     }
     let shown = cx.graph.show_position(on);
-    let report = Diagnostic::error(codes::MOV_HOP_NOT_READABLE, at, format!("`{}` cannot be read", shape.name));
-    cx.report(match &shape.unusable {
-        Some(why) => report.label(why.as_str()),
-        None if shape.writable => report
+    let report = not_readable(shape, at);
+    cx.report(if shape.writable {
+        report
             .label("changes things: it is written")
-            .help(format!("write it, and read the answer off the handle: `answer = write {shown} {{ … }}`")),
-        None => report.label("the system does not give its records"),
+            .help(format!("write it, and read the answer off the handle: `answer = write {shown} {{ … }}`"))
+    } else {
+        report.label("the system does not give its records")
     });
+    None
+}
+
+/// Reports a type that its module cannot use. An edge may lead to a type that has no list of its own.
+fn usable(cx: &mut Context<'_>, shape: &TypeShape, at: Span) -> Option<()> {
+    let Some(why) = &shape.unusable else { return Some(()) };
+    cx.report(not_readable(shape, at).label(why.as_str()));
     None
 }
 
@@ -112,7 +124,10 @@ impl Body<'_, '_> {
             };
             let usable = target.and_then(|(on, per_hop, ordered)| {
                 let shape = self.cx.graph.shape(&on)?;
-                readable(self.cx, &on, shape, hop.edge.span)?;
+                match &at {
+                    At::Root(_) => readable(self.cx, &on, shape, hop.edge.span)?,
+                    At::Record(_) | At::Lost => usable(self.cx, shape, hop.edge.span)?,
+                }
                 Some((on, per_hop, ordered))
             });
             let Some((on, per_hop, ordered)) = usable else {

@@ -84,3 +84,35 @@ fn a_long_chain_of_calls_is_checked() {
     let checked = checked(&[("chain.mvt", &text)]);
     assert!(checked.movement.is_some(), "{:?}", checked.problems.first());
 }
+
+#[test]
+fn an_edge_may_lead_to_a_type_without_a_list_of_its_own() {
+    let text = r#"crm = connect #acme_crm using acme
+function go(one: <crm-[:Company]->>) {
+  one-[p:People]-> {
+    write p { Name: "x" }
+  }
+  all = crm-[:Person]->
+  write one { Owner: "${COUNT(all)}" }
+}
+listen to crm-[:Company]-> fire go
+"#;
+    let mut catalog = acme();
+    for described in catalog.connections.values_mut() {
+        let super::catalog::Described::Yes(description) = described else { continue };
+        for shape in description.types.iter_mut().filter(|shape| shape.name == "Person") {
+            shape.readable = false;
+        }
+    }
+    let mut map = SourceMap::default();
+    let id = map.add("edge.mvt", text);
+    let files = [syntax::parse(map.get(id).unwrap()).file];
+    let checked = check(&Program { map: &map, files: &files, roots: &[id] }, &catalog);
+    let errors: Vec<_> = checked
+        .problems
+        .iter()
+        .filter(|problem| problem.severity == crate::diag::Severity::Error)
+        .map(|problem| (problem.code.as_str(), map.get(id).unwrap().slice(problem.primary.span)))
+        .collect();
+    assert_eq!(errors, [("MOV_HOP_NOT_READABLE", "Person")]);
+}

@@ -148,7 +148,9 @@ impl Report {
                 help.push(format!("{}: {}", place(label.span, sources), tame(&label.text)));
             }
         }
-        if let Some(fix) = &diagnostic.fix {
+        if let Some(fix) = &diagnostic.fix
+            && !help.iter().any(|line| asks_for(line, &fix.says))
+        {
             help.insert(0, tame(&fix.says));
         }
         Self {
@@ -160,6 +162,12 @@ impl Report {
             help: (!help.is_empty()).then(|| help.join("\n")),
         }
     }
+}
+
+/// Whether `did you mean X?` says what `write X` would say again.
+fn asks_for(help: &str, says: &str) -> bool {
+    let asked = help.strip_prefix("did you mean ").and_then(|asked| asked.strip_suffix('?'));
+    asked.is_some() && asked == says.strip_prefix("write ")
 }
 
 fn range(span: Span) -> SourceSpan {
