@@ -1,3 +1,5 @@
+//! What a listing says against what was last seen.
+
 use std::collections::BTreeMap;
 
 use lf_module::{

@@ -1,3 +1,5 @@
+//! Which changes are our own.
+
 use lf_module::{Key, Record, Value, call::ChangeKind};
 
 use super::{Cause, Expected, Standing, Verdict, judge};

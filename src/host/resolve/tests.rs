@@ -1,3 +1,5 @@
+//! What a write comes to, against what is there.
+
 use lf_lang::{check::typed::EntryMode, run::io::Entry};
 use lf_module::{Key, Landed, Record, Value};
 

@@ -1,3 +1,5 @@
+//! Credentials from the environment, and their faults.
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use lf_module::{CredentialKind, Manifest, Secret, module::CredentialField};

@@ -1,3 +1,5 @@
+//! The lock file: its form, its differences, its faults.
+
 use std::collections::BTreeMap;
 
 use lf_lang::check::catalog::ConnectionKey;

@@ -1,6 +1,12 @@
 //! A source goes on from any of its cursors, and a dropped `next` has lost nothing.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
 
 use lf_module::{Batch, Cursor, Event, Key, Listen, Source, TypeShape, Write};
 
@@ -10,6 +16,8 @@ use super::{Kind, Trial, unfit, within};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// More batches than a baseline has.
 const BATCHES: usize = 10_000;
+/// How many waits of one `next` are tried as the place to drop it.
+const WAITS: usize = 8;
 /// More looks than a change needs to be seen.
 const LOOKS: usize = 200;
 
@@ -128,14 +136,14 @@ async fn resume(
     Ok(())
 }
 
-/// Drops `next` at growing moments, on one source.
+/// Drops `next` where it waits the first time, the second time and so on, on one source. Counted in waits, not in time:
+/// the same on a busy machine.
 async fn dropped(trial: &Trial<'_>, kind: &Kind, shape: &TypeShape, whole: &BTreeSet<Key>) -> Result<(), String> {
     let mut source = open(trial, kind, shape, None)?;
     let mut found = BTreeSet::new();
-    let mut moment = Duration::ZERO;
-    for _ in 0..BATCHES {
-        moment = (moment + Duration::from_micros(150)).min(Duration::from_millis(3));
-        let batch = match within(moment, source.next()).await {
+    for waits in 0..BATCHES {
+        let dropped = within(PATIENCE, up_to(waits % WAITS, source.next())).await.ok_or("it hangs")?;
+        let batch = match dropped {
             Some(batch) => batch,
             // Every other one is let through, so that it gets on.
             None => within(PATIENCE, source.next()).await.ok_or("it hangs after a dropped wait")?,
@@ -148,6 +156,21 @@ async fn dropped(trial: &Trial<'_>, kind: &Kind, shape: &TypeShape, whole: &BTre
         }
     }
     Err("it has no end".to_owned())
+}
+
+/// The future's answer, or `None` where it waits for the `waits + 1`st time: there it is dropped.
+async fn up_to<F: Future>(waits: usize, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = waits;
+    poll_fn(move |context| match future.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 /// A record that is created while the source is open is seen, and seen by a source that is opened anew.
