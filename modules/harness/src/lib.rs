@@ -3,10 +3,14 @@
 //! knows a module.
 
 pub mod conformance;
+pub mod fast;
 pub mod faults;
 pub mod mcp;
 pub mod ports;
 pub mod server;
+pub mod watched;
 
+pub use fast::Fast;
 pub use ports::World;
-pub use server::{Received, Reply, Server, Step};
+pub use server::{Feed, Received, Reply, Server, Step};
+pub use watched::Watched;

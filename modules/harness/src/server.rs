@@ -19,6 +19,7 @@ use lf_module::Clock;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinHandle,
 };
 
@@ -81,10 +82,27 @@ pub enum Step {
     Wait(Duration),
     /// Aborts the connection: the client gets a reset.
     Reset,
+    /// Aborts it at once; what was sent just before may be lost.
+    Abort,
     /// Ends the connection in order.
     Close,
     /// Says nothing more until the client goes away.
     Silence,
+    /// Does what comes through a channel, until that is closed or the client goes away.
+    Feed(Feed),
+}
+
+/// The far end of a channel of steps: what a stream says is told while it is open.
+#[derive(Debug, Clone)]
+pub struct Feed(Arc<Mutex<Option<UnboundedReceiver<Step>>>>);
+
+impl Feed {
+    /// A channel: what is sent into it, the connection does.
+    #[must_use]
+    pub fn new() -> (UnboundedSender<Step>, Self) {
+        let (sender, receiver) = unbounded_channel();
+        (sender, Self(Arc::new(Mutex::new(Some(receiver)))))
+    }
 }
 
 /// What is answered to one request.
@@ -363,6 +381,10 @@ async fn act(stream: &mut TcpStream, step: Step) -> io::Result<bool> {
             stream.set_zero_linger()?;
             return Ok(false);
         }
+        Step::Abort => {
+            stream.set_zero_linger()?;
+            return Ok(false);
+        }
         Step::Close => {
             stream.shutdown().await?;
             return Ok(false);
@@ -371,6 +393,25 @@ async fn act(stream: &mut TcpStream, step: Step) -> io::Result<bool> {
             let mut rest = [0; 256];
             while stream.read(&mut rest).await? > 0 {}
             return Ok(false);
+        }
+        Step::Feed(feed) => {
+            let receiver = feed.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(mut receiver) = receiver else { return Ok(false) };
+            let mut rest = [0; 256];
+            loop {
+                let step = tokio::select! {
+                    biased;
+                    step = receiver.recv() => step,
+                    read = stream.read(&mut rest) => match read? {
+                        0 => return Ok(false),
+                        _ => continue,
+                    },
+                };
+                let Some(step) = step else { return Ok(false) };
+                if !Box::pin(act(stream, step)).await? {
+                    return Ok(false);
+                }
+            }
         }
     }
     Ok(true)
