@@ -3,7 +3,7 @@
 //! The only file that uses the transport. It decides nothing: whether to send again is `classify`'s,
 //! what a session means is `client`'s.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -13,6 +13,7 @@ use lf_transport::{
     exchange::{LARGEST_BODY, LARGEST_ERROR},
     retry_after::retry_after,
 };
+use url::Url;
 
 use crate::{
     endpoint::Endpoint,
@@ -31,6 +32,8 @@ const RESUMES: u32 = 20;
 /// The wait before that, where the server names none, and the longest that a server may name.
 const RESUME_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_RESUME_WAIT: Duration = Duration::from_secs(60);
+/// How many redirects of one request are followed, where any are.
+const REDIRECTS: u32 = 5;
 /// How many requests of the server are answered on one stream.
 const ANSWERED: u32 = 100;
 /// How long a message may take on which nothing hangs.
@@ -59,6 +62,8 @@ pub(crate) struct Status {
     pub(crate) asked: Option<Duration>,
     /// What the server says about it, cleaned; empty if nothing.
     pub(crate) text: String,
+    /// The same in the protocol's terms, if it was.
+    pub(crate) error: Option<RpcError>,
 }
 
 /// What came of a request, with the session id that came with it.
@@ -74,8 +79,16 @@ pub(crate) struct Envelope<'a> {
     /// The session; `None` only before there is one.
     pub(crate) session: Option<&'a Session>,
     pub(crate) sends: Sends,
-    /// Everything ends here.
-    pub(crate) until: Duration,
+    /// Headers that belong to the message.
+    pub(crate) extra: &'a [(HeaderName, HeaderValue)],
+    /// Everything ends here; `None` only for a stream that is listened to.
+    pub(crate) until: Option<Duration>,
+}
+
+/// Who is told of the server's notifications, wherever they come.
+pub(crate) trait Hears: Send + Sync + fmt::Debug {
+    /// One of them; with the id of its event, if it came as one with an id.
+    fn notification(&self, method: &str, params: &Value, event: Option<&str>);
 }
 
 /// The way to one server.
@@ -86,6 +99,8 @@ pub(crate) struct Wire {
     pub(crate) ports: Ports,
     /// How long the server may be silent.
     pub(crate) patience: Duration,
+    /// Who is told of notifications.
+    pub(crate) hears: Option<Arc<dyn Hears>>,
 }
 
 impl Wire {
@@ -116,26 +131,43 @@ impl Wire {
 
     /// Sends a message on which nothing hangs. What comes of it is not told further.
     pub(crate) async fn mention(&self, message: Bytes, envelope: Envelope<'_>) {
-        let until = envelope.until.min(self.ports.clock.monotonic() + ASIDE);
+        let latest = self.ports.clock.monotonic() + ASIDE;
+        let until = Some(envelope.until.map_or(latest, |until| until.min(latest)));
         let outcome = self.tell(message, Envelope { until, sends: Sends::Safe, ..envelope }).await;
         if !matches!(outcome, Outcome::Accepted) {
             tracing::debug!("{}: a side message was not taken: {outcome:?}", crate::NAME);
         }
     }
 
-    async fn post(&self, message: Bytes, envelope: Envelope<'_>) -> Result<Opened, Failure> {
-        let mut headers = self.headers(envelope.session);
+    /// Sends a message and gives the head of its answer, whatever it is.
+    pub(crate) async fn post(&self, message: Bytes, envelope: Envelope<'_>) -> Result<Opened, Failure> {
+        let mut headers = self.headers(envelope);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // A server may refuse a request that does not accept both.
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         self.send(Method::POST, headers, Some(message), envelope).await
     }
 
-    fn headers(&self, session: Option<&Session>) -> HeaderMap {
+    /// Asks for the session's stream, from where it broke if `last` says where.
+    pub(crate) async fn get(&self, last: Option<&str>, envelope: Envelope<'_>) -> Result<Opened, Failure> {
+        let mut headers = self.headers(envelope);
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+            headers.insert(LAST_EVENT_ID, last);
+        }
+        self.send(Method::GET, headers, None, envelope).await
+    }
+
+    /// Ends the session.
+    pub(crate) async fn delete(&self, envelope: Envelope<'_>) -> Result<Opened, Failure> {
+        self.send(Method::DELETE, self.headers(envelope), None, envelope).await
+    }
+
+    fn headers(&self, envelope: Envelope<'_>) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let (name, value) = self.endpoint.auth.clone();
-        headers.insert(name, value);
-        if let Some(session) = session {
+        headers.extend(self.endpoint.headers.iter().cloned());
+        headers.extend(envelope.extra.iter().cloned());
+        if let Some(session) = envelope.session {
             headers.insert(VERSION, HeaderValue::from_static(session.version));
             if let Some(id) = &session.id {
                 headers.insert(SESSION_ID, id.clone());
@@ -151,23 +183,45 @@ impl Wire {
         body: Option<Bytes>,
         envelope: Envelope<'_>,
     ) -> Result<Opened, Failure> {
-        let request = Request { method, url: self.endpoint.url.clone(), headers, body, sends: envelope.sends };
-        let bounds = Bounds { first_byte: self.patience, gap: self.patience, until: Some(envelope.until) };
+        let mut request = Request { method, url: self.endpoint.url.clone(), headers, body, sends: envelope.sends };
+        let bounds = Bounds { first_byte: self.patience, gap: self.patience, until: envelope.until };
+        for _ in 0..REDIRECTS {
+            let opened = self.http.open(request.clone(), &bounds).await?;
+            match self.redirected(&opened, &request.url) {
+                Some(url) => request.url = url,
+                None => return Ok(opened),
+            }
+        }
         self.http.open(request, &bounds).await
     }
 
-    async fn status(&self, opened: Opened) -> Outcome {
+    /// Where a redirect leads that may be followed: it asks for the same request again, and stays in the
+    /// origin, so that no header leaves it.
+    fn redirected(&self, opened: &Opened, from: &Url) -> Option<Url> {
+        let same = matches!(opened.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+        if !(same && self.endpoint.redirects) {
+            return None;
+        }
+        let mut to = from.join(opened.headers.get(header::LOCATION)?.to_str().ok()?).ok()?;
+        // A user in the URL signs in like a header does.
+        to.set_username(from.username()).ok()?;
+        to.set_password(from.password()).ok()?;
+        (to.origin() == from.origin()).then_some(to)
+    }
+
+    pub(crate) async fn status(&self, opened: Opened) -> Outcome {
         let asked = retry_after(&opened.headers, &*self.ports.clock);
         let location = opened.headers.get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
         let body = opened.body.some(LARGEST_ERROR).await;
-        let text = match (message::error_of(&body), location) {
-            (Some(error), _) => error.message,
+        let error = message::error_of(&body);
+        let text = match (&error, location) {
+            (Some(error), _) => error.message.clone(),
             (None, Some(to)) => format!("it redirects to {}, which is not followed", clean(&to, text::MESSAGE)),
             // A page for a browser says nothing in one line.
             (None, None) if body.trim_ascii_start().starts_with(b"<") => String::new(),
             (None, None) => clean(&String::from_utf8_lossy(&body), text::MESSAGE),
         };
-        Outcome::Status(Status { code: opened.status, asked, text })
+        Outcome::Status(Status { code: opened.status, asked, text, error })
     }
 
     async fn answer(
@@ -190,7 +244,7 @@ impl Wire {
                 let messages =
                     message::parse(&body).map_err(|bad| Outcome::Senseless(format!("its answer is {bad}")))?;
                 let mut answered = 0;
-                let found = self.hear(id, messages, envelope, &mut answered).await;
+                let found = self.hear(id, messages, None, envelope, &mut answered).await;
                 found.ok_or_else(|| Outcome::Senseless("it answered something else than what was asked".to_owned()))
             }
             other => {
@@ -217,11 +271,11 @@ impl Wire {
         loop {
             match stream.next().await {
                 Ok(Some(event)) => {
-                    last = event.id.or(last);
+                    last = event.id.clone().or(last);
                     wait = event.retry.map_or(wait, |millis| Duration::from_millis(millis).min(LONGEST_RESUME_WAIT));
                     // Data that is no JSON means nothing here; the deadline ends a stream of nothing else.
                     let messages = event.data.and_then(|data| message::parse(data.as_bytes()).ok()).unwrap_or_default();
-                    if let Some(found) = self.hear(id, messages, envelope, &mut answered).await {
+                    if let Some(found) = self.hear(id, messages, event.id.as_deref(), envelope, &mut answered).await {
                         return Ok(found);
                     }
                 }
@@ -242,19 +296,15 @@ impl Wire {
     ) -> Result<EventStream, Outcome> {
         let lost =
             |why: &str| Outcome::Failed(Failure::Lost(format!("the event stream ended without the answer{why}")));
-        let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) else { return Err(lost("")) };
+        let Some(last) = last.filter(|last| HeaderValue::from_str(last).is_ok()) else { return Err(lost("")) };
         while *resumes < RESUMES {
             *resumes += 1;
-            if self.ports.clock.monotonic() + wait >= envelope.until {
+            if envelope.until.is_some_and(|until| self.ports.clock.monotonic() + wait >= until) {
                 break;
             }
             self.ports.clock.sleep(wait).await;
-            let mut headers = self.headers(envelope.session);
-            headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
-            headers.insert(LAST_EVENT_ID, last.clone());
-            let envelope = Envelope { sends: Sends::Safe, ..envelope };
-            match self.send(Method::GET, headers, None, envelope).await {
-                Ok(opened) if opened.status.is_success() && media_type(&opened.headers) == "text/event-stream" => {
+            match self.get(Some(last), Envelope { sends: Sends::Safe, ..envelope }).await {
+                Ok(opened) if opened.status.is_success() && is_stream(&opened.headers) => {
                     return Ok(EventStream::new(opened.body));
                 }
                 Ok(opened) if opened.status.is_server_error() || opened.status == StatusCode::TOO_MANY_REQUESTS => {}
@@ -270,6 +320,7 @@ impl Wire {
         &self,
         id: u64,
         messages: Vec<Incoming>,
+        event: Option<&str>,
         envelope: Envelope<'_>,
         answered: &mut u32,
     ) -> Option<Result<Value, RpcError>> {
@@ -282,7 +333,10 @@ impl Wire {
                     *answered += 1;
                     self.mention(message::reply(&id, &method), envelope).await;
                 }
-                Incoming::Notification { method } => {
+                Incoming::Notification { method, params } => {
+                    if let Some(hears) = &self.hears {
+                        hears.notification(&method, &params, event);
+                    }
                     tracing::debug!("{}: the server says `{}`", crate::NAME, clean(&method, 80));
                 }
                 // Another request's answer (replayed streams hold them), or nothing.
@@ -291,6 +345,11 @@ impl Wire {
         }
         found
     }
+}
+
+/// Whether a body is an event stream.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    media_type(headers) == "text/event-stream"
 }
 
 /// The media type without its parameters, in lower case.

@@ -105,7 +105,12 @@ fn of_error_status(status: &Status, credential: &str) -> (Kind, bool, String, Op
     let said = format!("{}{reason}{text}", code.as_u16());
     let (kind, maybe, message) = match code {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            (Kind::Credential, false, format!("the server refused the credential `{credential}`: {said}"))
+            let refused = if credential.is_empty() {
+                "the server wants a credential".to_owned()
+            } else {
+                format!("the server refused the credential `{credential}`")
+            };
+            (Kind::Credential, false, format!("{refused}: {said}"))
         }
         StatusCode::TOO_MANY_REQUESTS => (Kind::Passing, false, format!("the server answered {said}")),
         StatusCode::NOT_IMPLEMENTED => (Kind::Refused, false, format!("the server answered {said}")),

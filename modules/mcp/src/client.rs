@@ -229,15 +229,16 @@ impl Client {
 
     /// Tells the server that an answer is not waited for any more: hanging up alone does not say it.
     async fn farewell(&self, id: u64, session: &Session, call: &Call) {
-        let until = call.deadline.min(self.wire.ports.clock.monotonic() + FAREWELL);
+        let until = Some(call.deadline.min(self.wire.ports.clock.monotonic() + FAREWELL));
         let params = format!(r#"{{"requestId":{id},"reason":"timed out"}}"#);
         let message = message::notification("notifications/cancelled", Some(&params));
-        self.wire.mention(message, Envelope { session: Some(session), sends: Sends::Safe, until }).await;
+        self.wire.mention(message, Envelope { session: Some(session), sends: Sends::Safe, extra: &[], until }).await;
     }
 
     fn envelope<'a>(&self, session: Option<&'a Session>, sends: Sends, call: &Call) -> Envelope<'a> {
         let left = call.deadline.saturating_sub(self.wire.ports.clock.monotonic());
-        Envelope { session, sends, until: call.deadline.saturating_sub(RESERVE.min(left / 10)) }
+        let until = Some(call.deadline.saturating_sub(RESERVE.min(left / 10)));
+        Envelope { session, sends, extra: &[], until }
     }
 
     fn judge(&self, outcome: &Outcome, ask: Ask<'_>, session: bool) -> (Verdict, CallError) {

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use url::{Host, Url};
 
 /// Headers that mean something to the protocol, so a token cannot be put there.
-const TAKEN: [&str; 12] = [
+pub(crate) const TAKEN: [&str; 14] = [
     "accept",
     "accept-encoding",
     "connection",
@@ -17,6 +17,8 @@ const TAKEN: [&str; 12] = [
     "content-type",
     "host",
     "last-event-id",
+    "mcp-method",
+    "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
     "te",
@@ -24,11 +26,14 @@ const TAKEN: [&str; 12] = [
     "upgrade",
 ];
 
-/// One server, with the header that signs in.
+/// One server, with the headers that sign in.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
-    pub(crate) auth: (HeaderName, HeaderValue),
+    /// What goes with every request: how to sign in, and what a person added.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Redirects within the origin are followed.
+    pub(crate) redirects: bool,
     /// The credential's name, for messages.
     pub(crate) credential: SmolStr,
 }
@@ -74,7 +79,7 @@ impl Endpoint {
         let value = secret_header(&text).map_err(|_| {
             wrong(format!("the `token` of the credential `{name}` holds characters that cannot be sent"))
         })?;
-        Ok(Self { url, auth: (header, value), credential: name.clone() })
+        Ok(Self { url, headers: vec![(header, value)], redirects: false, credential: name.clone() })
     }
 
     /// What a person should hear about where this goes.

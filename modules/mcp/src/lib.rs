@@ -2,11 +2,12 @@
 //!
 //! A connection carries only data, the server's URL and how to sign in. Servers are reached over
 //! streamable HTTP, in the revisions with sessions (2025-03-26 to 2025-11-25); nothing that a connection
-//! says starts a process. What is not built is refused by name: OAuth, listening, resources.
+//! says starts a process. What is not built is refused by name: OAuth; listening and resources in movements.
 //!
 //! From the wire up: [`attempt`] (one exchange as a plain value), [`sse`] and [`stream`], [`message`],
 //! [`classify`] (the retry table), [`session`], [`client`] (a request with its retries), [`schema`] and
-//! [`tools`] (what a movement sees), [`answer`], [`connection`].
+//! [`tools`] (what a movement sees), [`answer`], [`connection`]. Beside them, for listening: [`era`] (which
+//! generation of the protocol a server speaks), [`subscription`] (a stream that is kept), [`pump`].
 #![deny(clippy::disallowed_methods)]
 
 mod answer;
@@ -17,12 +18,15 @@ mod classify;
 mod client;
 mod connection;
 mod endpoint;
+mod era;
 mod listing;
 mod message;
+pub mod pump;
 mod schema;
 mod session;
 mod sse;
 mod stream;
+mod subscription;
 mod text;
 mod tools;
 
@@ -116,7 +120,7 @@ impl Module for Mcp {
         let options = Options { link_local: flag("allow_link_local"), ..Options::default() };
         let strict = flag("strict_results");
         let http = lf_transport::Client::new(options, target.ports.clock.clone());
-        let client = Client::new(Wire { http, endpoint, ports: target.ports, patience });
+        let client = Client::new(Wire { http, endpoint, ports: target.ports, patience, hears: None });
         Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None), first_listing: Mutex::new(()) }))
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct RpcError {
     pub(crate) code: i64,
     /// Its message, cleaned.
     pub(crate) message: String,
+    /// The revisions that its data names as supported.
+    pub(crate) supported: Vec<String>,
 }
 
 /// A message from the server.
@@ -29,7 +31,7 @@ pub(crate) enum Incoming {
     /// The server asks something; its id is any JSON.
     Request { id: Value, method: String },
     /// The server tells something.
-    Notification { method: String },
+    Notification { method: String, params: Value },
     /// JSON, but no message. Servers do send such things, and they mean nothing.
     Nonsense,
 }
@@ -49,7 +51,9 @@ fn incoming(message: &Value) -> Incoming {
     let method = message.field("method").and_then(Value::as_text).map(str::to_owned);
     match (method, id) {
         (Some(method), Some(id)) => Incoming::Request { id: id.clone(), method },
-        (Some(method), None) => Incoming::Notification { method },
+        (Some(method), None) => {
+            Incoming::Notification { method, params: message.field("params").cloned().unwrap_or(Value::Absent) }
+        }
         (None, id) => {
             let outcome = if let Some(error) = message.field("error").filter(|error| !error.is_absent()) {
                 Err(rpc_error(error))
@@ -82,7 +86,14 @@ fn rpc_error(error: &Value) -> RpcError {
         Some(_) | None => 0,
     };
     let message = error.field("message").and_then(Value::as_text).unwrap_or_default();
-    RpcError { code, message: clean(message, text::MESSAGE) }
+    let supported = error.field("data").and_then(|data| data.field("supported"));
+    RpcError { code, message: clean(message, text::MESSAGE), supported: texts(supported) }
+}
+
+/// The texts of a list; nothing of what is no list.
+pub(crate) fn texts(list: Option<&Value>) -> Vec<String> {
+    let Some(Value::List(items)) = list else { return Vec::new() };
+    items.iter().filter_map(Value::as_text).map(str::to_owned).collect()
 }
 
 /// The error in the body of an answer whose status is no good one.

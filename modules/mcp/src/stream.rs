@@ -19,6 +19,19 @@ impl EventStream {
         Self { open: Some((body, Parser::default())), ready: VecDeque::new() }
     }
 
+    /// The next piece of the stream, with the events that it completes: none, where it was a comment. `None`
+    /// at the end. What stood before the end without its blank line is not among them: it was cut.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Vec<Event>>, Failure> {
+        let Some((body, parser)) = &mut self.open else { return Ok(None) };
+        match body.next().await? {
+            Some(piece) => parser.feed(&piece).map(Some).map_err(|large| Failure::TooLarge(large.0)),
+            None => {
+                self.open = None;
+                Ok(None)
+            }
+        }
+    }
+
     /// The next event; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, Failure> {
         loop {

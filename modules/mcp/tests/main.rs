@@ -6,6 +6,7 @@ mod calls;
 mod conformance;
 mod credentials;
 mod listing;
+mod pump;
 mod retries;
 mod sessions;
 mod shapes;

@@ -11,6 +11,7 @@ fn status(code: u16, asked: Option<u64>, text: &str) -> Outcome {
         code: StatusCode::from_u16(code).unwrap(),
         asked: asked.map(Duration::from_secs),
         text: text.to_owned(),
+        error: None,
     })
 }
 
@@ -29,7 +30,12 @@ fn the_table() {
     // outcome, safe, write, whether a stopped write may have acted
     let table: Vec<(Outcome, Verdict, Verdict, bool)> = vec![
         (Outcome::Answered(Ok(Value::Absent)), Answer, Answer, false),
-        (Outcome::Answered(Err(RpcError { code: -32603, message: why() })), Answer, Answer, false),
+        (
+            Outcome::Answered(Err(RpcError { code: -32603, message: why(), supported: Vec::new() })),
+            Answer,
+            Answer,
+            false,
+        ),
         (status(429, None, ""), Again(None), Again(None), false),
         (status(429, Some(3), ""), Again(three), Again(three), false),
         (status(503, Some(3), ""), Again(three), Again(three), false),
