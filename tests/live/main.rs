@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "real processes read real clocks and their environment")]
 
 mod cli;
+mod examples;
 mod kill;
 mod peers;
 mod store_contract;
