@@ -3,7 +3,7 @@
 many_tools.py PORT
 """
 import sys
-from typing import TypedDict
+from dataclasses import dataclass
 
 from fastmcp import FastMCP
 
@@ -11,7 +11,8 @@ server = FastMCP("many-tools", list_page_size=50)
 CALLS = []
 
 
-class Made(TypedDict):
+@dataclass
+class Made:
     made: int
     names: list[str]
 
