@@ -4,7 +4,6 @@
 //! Each file of 100 lines imports a function of the file before it and has two functions, a listen and the usual mix of
 //! reads, writes, conditions and texts.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
-#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::{
     fmt::Write as _,

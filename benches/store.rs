@@ -4,7 +4,6 @@
 //! For each change: take it in, claim it, append its start and a write's intent, append the write's outcome, release
 //! it. Each step waits until it is durable, as a runner does.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
-#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::{
     sync::{Arc, Mutex},

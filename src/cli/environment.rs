@@ -1,5 +1,4 @@
 //! What the process is told from outside, read once, here, and passed on as data.
-#![expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
 
 use std::{
     collections::BTreeMap,

@@ -11,7 +11,6 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
-    clippy::disallowed_methods,
     reason = "a test: what is wrong with it should stop it at once"
 )]
 

@@ -5,7 +5,6 @@
     clippy::indexing_slicing,
     reason = "a failed test may end where it stands"
 )]
-#![expect(clippy::disallowed_methods, reason = "real processes read real clocks and their environment")]
 
 mod cli;
 mod examples;

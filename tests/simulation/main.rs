@@ -10,7 +10,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::disallowed_methods,
     reason = "a test that cannot go on stops here, with the place; and it says itself which seeds it runs"
 )]
 

@@ -178,6 +178,7 @@
 //! Then run it through `lf_harness::conformance` in the module's own tests, and add one line to the host's list of
 //! bundled modules.
 #![warn(missing_docs)]
+#![deny(clippy::disallowed_methods)]
 
 pub mod call;
 pub mod connection;

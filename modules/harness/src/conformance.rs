@@ -157,7 +157,6 @@ impl Trial<'_> {
 }
 
 /// Waits at most `length` of real time: a module that hangs must not hang its tests.
-#[expect(clippy::disallowed_methods, reason = "the suite watches modules from outside of their clock")]
 async fn within<F: Future>(length: Duration, future: F) -> Option<F::Output> {
     tokio::time::timeout(length, future).await.ok()
 }

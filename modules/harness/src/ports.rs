@@ -1,7 +1,6 @@
 //! The ports of a test: a clock that skips every sleep and writes it down, a die that always shows
 //! the same, a hold that writes down what was reported. Real time still passes for sockets, so the
 //! clock is the real one plus all that was skipped.
-#![expect(clippy::disallowed_methods, reason = "this is the clock that the others are told to use")]
 
 use std::{
     fmt,

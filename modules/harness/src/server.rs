@@ -3,7 +3,6 @@
 //! read, so that a test judges by what the *server* saw. It knows no protocol above HTTP.
 //!
 //! Raw sockets on purpose; requests need a `Content-Length` if they have a body.
-#![expect(clippy::disallowed_methods, reason = "a server of tests lives in real time, against real sockets")]
 
 use std::{
     io,

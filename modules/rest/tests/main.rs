@@ -5,7 +5,6 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
-    clippy::disallowed_methods,
     reason = "what a test's own functions expect is part of the test"
 )]
 

@@ -1,6 +1,5 @@
 //! The client against real sockets: what it makes of each thing that a server can do.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up should stop")]
-#![expect(clippy::disallowed_methods, reason = "a bound in real time is measured in real time")]
 
 use std::{
     sync::Arc,

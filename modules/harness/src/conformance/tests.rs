@@ -195,7 +195,6 @@ impl Source for Looks {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "real time, which a test's own clock would skip")]
 async fn hang(length: Duration) {
     tokio::time::sleep(length).await;
 }
