@@ -19,6 +19,7 @@ mod explain;
 mod fire;
 mod input;
 mod ledger;
+mod listen;
 mod output;
 mod run;
 mod runs;
@@ -87,8 +88,8 @@ enum Command {
     Lsp(Unbuilt),
     /// Explain a diagnostic
     Explain(explain::Arguments),
-    /// Listen to the resources of an MCP server (not built yet)
-    Listen(Unbuilt),
+    /// Listen to resources of an MCP server: one line of JSON for each update
+    Listen(listen::Arguments),
     /// Create and manage rooms (not built yet)
     Room(Unbuilt),
     /// Write a first version of a project module (not built yet)
@@ -137,7 +138,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Fmt(rest) => refuse("fmt", rest),
         Command::Lsp(rest) => refuse("lsp", rest),
         Command::Explain(arguments) => explain::run(&arguments, shell),
-        Command::Listen(rest) => refuse("listen", rest),
+        Command::Listen(arguments) => listen::run(arguments, shell),
         Command::Room(rest) => refuse("room", rest),
         Command::Module(rest) => refuse("module", rest),
         Command::Doctor(rest) => refuse("doctor", rest),

@@ -26,17 +26,19 @@ pub(super) fn setting(given: &str, shell: &Shell) -> Result<(SmolStr, Secret), F
         // What was meant as a value may be a secret: it is not repeated.
         return Err(Failure::usage("`--set` needs `field=value`"));
     };
-    let value = if let Some(name) = value.strip_prefix("@env:") {
-        environment::variable(name)
-            .ok_or_else(|| Failure::usage(format!("the variable `{name}` for `{field}` is not set")))?
-    } else if let Some(path) = value.strip_prefix("@file:") {
-        let text = files::read(&shell.absolute(path.as_ref()))
-            .map_err(|why| Failure::usage(format!("the file for `{field}` cannot be read: {why}")))?;
-        Secret::new(text.trim_end_matches(['\n', '\r']))
-    } else {
-        Secret::new(value)
-    };
-    Ok((field.trim().into(), value))
+    Ok((field.trim().into(), value_of(value, &format!("`{field}`"), shell)?))
+}
+
+/// A value as it is, `@env:NAME`, or `@file:PATH`; `what` it is for, for the message.
+pub(super) fn value_of(value: &str, what: &str, shell: &Shell) -> Result<Secret, Failure> {
+    if let Some(name) = value.strip_prefix("@env:") {
+        return environment::variable(name)
+            .ok_or_else(|| Failure::usage(format!("the variable `{name}` for {what} is not set")));
+    }
+    let Some(path) = value.strip_prefix("@file:") else { return Ok(Secret::new(value)) };
+    let text = files::read(&shell.absolute(path.as_ref()))
+        .map_err(|why| Failure::usage(format!("the file for {what} cannot be read: {why}")))?;
+    Ok(Secret::new(text.trim_end_matches(['\n', '\r'])))
 }
 
 /// The fields of a credential from a JSON object on standard input, which is no terminal.

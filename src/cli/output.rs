@@ -24,6 +24,10 @@ use super::{
     exit::{Exit, Failure},
 };
 
+mod lines;
+
+pub(super) use lines::Lines;
+
 /// How results are printed.
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -87,6 +91,11 @@ impl Output {
             width: if environment.stdout { width } else { 100 },
             closed: AtomicBool::new(false),
         }
+    }
+
+    /// Whether results and errors only are printed.
+    pub(super) fn quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Whether the reader of the results is gone.

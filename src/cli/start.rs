@@ -69,7 +69,8 @@ impl Signals {
     }
 }
 
-fn log(shell: &Shell, level: &str) -> Result<(), Failure> {
+/// The log at `level` unless the environment says otherwise.
+pub(super) fn log(shell: &Shell, level: &str) -> Result<(), Failure> {
     let directives = shell.environment.log.as_deref().unwrap_or(level);
     let filter = EnvFilter::builder().parse(directives).map_err(|why| {
         Failure::usage(format!("`LISTEN_FIRE_LOG` cannot be read: {why}")).help("for example `info`, or `lf_mcp=debug`")

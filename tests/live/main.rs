@@ -9,6 +9,7 @@
 mod cli;
 mod examples;
 mod kill;
+mod listen;
 mod peers;
 mod store_contract;
 mod store_crash;

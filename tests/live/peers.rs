@@ -15,7 +15,7 @@ use listen_fire::demo::{self, Systems};
 
 /// The folder of the peers; `None`, and a line that says so, where there are none.
 #[expect(clippy::explicit_write, reason = "`eprintln!` would be captured: a case that was not tried must say so")]
-fn peers(case: &str) -> Option<PathBuf> {
+pub(crate) fn peers(case: &str) -> Option<PathBuf> {
     if let Ok(folder) = std::env::var("LF_PEERS") {
         return Some(folder.into());
     }
@@ -24,9 +24,9 @@ fn peers(case: &str) -> Option<PathBuf> {
     None
 }
 
-struct Peer {
+pub(crate) struct Peer {
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Drop for Peer {
@@ -35,18 +35,23 @@ impl Drop for Peer {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// Starts a peer and waits until its port answers.
 fn start(folder: &Path, program: &str, arguments: &[&str], port: u16) -> Peer {
+    start_with(folder, program, arguments, port, Stdio::null())
+}
+
+/// The same, with a place for what it says.
+pub(crate) fn start_with(folder: &Path, program: &str, arguments: &[&str], port: u16, says: Stdio) -> Peer {
     let child = Command::new(program)
         .args(arguments)
         .current_dir(folder)
         .env("PORT", port.to_string())
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(says)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
@@ -65,7 +70,7 @@ fn everything(folder: &Path) -> Peer {
     start(folder, "node", &["--import", "./bind-loopback.mjs", script, "streamableHttp"], free_port())
 }
 
-fn memory(folder: &Path) -> Peer {
+pub(crate) fn memory(folder: &Path) -> Peer {
     let port = free_port();
     let proxy = "node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs";
     let server = "node_modules/@modelcontextprotocol/server-memory/dist/index.js";

@@ -16,7 +16,7 @@ fn wrong_commands_and_flags_get_the_nearest() {
 #[test]
 fn what_is_not_built_is_refused_by_its_name() {
     let place = Place::bare("name = \"x\"\n");
-    for name in ["new", "serve", "plan", "test", "backtest", "fmt", "lsp", "listen", "room", "module", "doctor"] {
+    for name in ["new", "serve", "plan", "test", "backtest", "fmt", "lsp", "room", "module", "doctor"] {
         place.run([name, "--whatever", "it"]).code(2).shows_nothing().says(&format!("`{name}` is not built yet"));
     }
     place.run(["run", "--watch"]).code(2).says("`run --watch` is not built yet");
@@ -51,6 +51,7 @@ fn every_help_has_an_example_and_is_a_result() {
         "runs settle",
         "runs cancel",
         "explain",
+        "listen",
         "completions",
     ] {
         let ran = place.run(command.split_whitespace().chain(["--help"])).code(0).shows("Example");

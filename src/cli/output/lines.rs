@@ -1,0 +1,96 @@
+//! Lines of a command that never ends: each written whole, by a thread of its own, so that a reader that is slow
+//! holds up nothing but itself.
+
+use std::{
+    io::{self, Write},
+    thread,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use lf_mcp::pump::{Gone, Sink};
+use lf_module::Clock;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many lines on standard error wait for a slow reader; more are lost, since nothing may wait for them.
+const ASIDES: usize = 256;
+/// How long the last line may take at the end.
+const LAST: Duration = Duration::from_millis(500);
+
+/// Standard output, and standard error unless that is to stay empty.
+#[derive(Debug)]
+pub(in crate::cli) struct Lines {
+    results: mpsc::Sender<String>,
+    asides: Option<mpsc::Sender<String>>,
+    done: oneshot::Receiver<()>,
+}
+
+impl Lines {
+    /// Starts the threads.
+    pub(in crate::cli) fn start(quiet: bool) -> io::Result<Self> {
+        // One line waits while another is written: what else waits is counted where it comes in.
+        let (results, from_results) = mpsc::channel(1);
+        let (finished, done) = oneshot::channel();
+        writer("results", from_results, io::stdout, finished)?;
+        let asides = if quiet {
+            None
+        } else {
+            let (asides, from_asides) = mpsc::channel(ASIDES);
+            let (finished, _) = oneshot::channel();
+            writer("asides", from_asides, io::stderr, finished)?;
+            Some(asides)
+        };
+        Ok(Self { results, asides, done })
+    }
+
+    /// Ends when the reader of standard output is gone.
+    pub(in crate::cli) fn gone(&self) -> impl Future<Output = ()> + use<> {
+        let results = self.results.clone();
+        async move { results.closed().await }
+    }
+
+    /// Lets a line that is being written be written.
+    pub(in crate::cli) async fn finish(self, clock: &dyn Clock) {
+        let Self { results, asides, done } = self;
+        drop((results, asides));
+        tokio::select! {
+            _ = done => {}
+            () = clock.sleep(LAST) => {}
+        }
+    }
+}
+
+fn writer<W: Write>(
+    name: &str,
+    mut lines: mpsc::Receiver<String>,
+    to: impl FnOnce() -> W + Send + 'static,
+    finished: oneshot::Sender<()>,
+) -> io::Result<()> {
+    let write = move || {
+        let mut to = to();
+        while let Some(mut line) = lines.blocking_recv() {
+            line.push('\n');
+            if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
+                // Nobody reads any more; that the channel closes says so.
+                break;
+            }
+        }
+        drop(lines);
+        let _nobody_waits = finished.send(());
+    };
+    thread::Builder::new().name(name.to_owned()).stack_size(128 << 10).spawn(write).map(drop)
+}
+
+#[async_trait]
+impl Sink for Lines {
+    async fn result(&self, line: String) -> Result<(), Gone> {
+        self.results.send(line).await.map_err(|_| Gone)
+    }
+
+    fn aside(&self, line: String) {
+        if let Some(asides) = &self.asides {
+            // Full or closed: it is lost, by intent.
+            drop(asides.try_send(line));
+        }
+    }
+}
