@@ -1,9 +1,11 @@
 //! How many durable changes a second the SQLite store takes from the source to the end of their run, with many
 //! callers at once. By hand: `cargo bench -p listen-fire --bench store`; a quiet machine, a real disk.
 //!
-//! For each change: take it in, claim it, append its start and a write's intent, append the write's outcome, release
-//! it. Each step waits until it is durable, as a runner does.
+//! For each change: take it in, claim it, append its start and a write's intent, release it with the write's outcome.
+//! Each step waits until it is durable, as a runner does. Beside it, in the same run, a bare program ([`bare`]).
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
+
+mod bare;
 
 use std::{
     sync::{Arc, Mutex},
@@ -85,6 +87,9 @@ const LOADS: &[Load] = &[
     },
 ];
 
+/// What the bare program keeps of a change: about as long as a change's record here.
+const BODY: &str = r#"{"Name":"Company 7","Domain":"company-7.example","Stage":"qualified","Employees":7,"Notes":"Met at the fair; wants to see the whole flow before the end of the quarter."}"#;
+
 #[derive(Default)]
 struct Times {
     take_in: Mutex<Vec<Duration>>,
@@ -108,7 +113,7 @@ fn main() {
 }
 
 async fn measure(load: &Load) {
-    let folder = tempfile::tempdir_in(".").unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let store = Arc::new(SqliteStore::open(&folder.path().join("state.db"), load.durability).await.unwrap());
     let times = Arc::new(Times::default());
     let (start, cpu) = (Instant::now(), cpu_seconds());
@@ -121,12 +126,17 @@ async fn measure(load: &Load) {
         source.await.unwrap();
     }
     let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    let changes = (per_source * load.sources) as f64;
+    let full = load.durability == Durability::Full;
+    let (bare, bare_cpu) = bare::measure(full, load.concurrency, load.changes, BODY).await;
     println!(
-        "{:<28} {:>7.0} changes/s   {:.2} processors busy, {:.1} µs of processor a change",
+        "{:<28} {:>7.0} changes/s, {:.1} µs of processor each   bare {bare:>7.0}, {:.1} µs   {:.2} of it; processor {:.1} times",
         load.name,
-        per_source as f64 * load.sources as f64 / wall,
-        cpu / wall,
-        cpu * 1e6 / (per_source * load.sources) as f64,
+        changes / wall,
+        cpu * 1e6 / changes,
+        bare_cpu * 1e6,
+        changes / wall / bare,
+        cpu / changes / bare_cpu,
     );
     for (name, times) in
         [("take in", &times.take_in), ("claim", &times.claim), ("append", &times.append), ("release", &times.release)]
@@ -175,9 +185,10 @@ async fn run(store: &SqliteStore, times: &Times, claim: Claimed) {
     timed(&times.append, store.append(id, fence, begin, Vec::new())).await.unwrap();
     let handle = Value::record(company(7));
     let settlement = Settlement::Written { handle, created: true, unchanged: false };
-    let settled = vec![Entry::Settled { address: Address("3/acme/0".into()), place: PlaceId(1), settlement, at: now }];
-    timed(&times.append, store.append(id, fence, settled, Vec::new())).await.unwrap();
-    let finished = vec![Entry::Finished { finish: Finish::Done(Value::Absent), at: now }];
+    let finished = vec![
+        Entry::Settled { address: Address("3/acme/0".into()), place: PlaceId(1), settlement, at: now },
+        Entry::Finished { finish: Finish::Done(Value::Absent), at: now },
+    ];
     let end = Release::End { state: State::Done, reason: None, entries: finished };
     timed(&times.release, store.release(id, fence, end, now)).await.unwrap();
 }
