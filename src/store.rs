@@ -8,7 +8,12 @@ pub mod memory;
 mod rules;
 pub mod sqlite;
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet, hash_map::DefaultHasher},
+    fmt,
+    hash::{Hash as _, Hasher as _},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -158,10 +163,8 @@ pub struct Seen {
 /// One batch of a source, to be stored whole.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TakeIn {
-    /// Records seen, to remember (replacing what was known of their keys), marked with `round`.
+    /// Records seen, to remember (replacing what was known of their keys).
     pub seen: Vec<Seen>,
-    /// Keys seen again unchanged in this listing round: only marked.
-    pub touched: Vec<Key>,
     /// Keys that are gone.
     pub forget: Vec<Key>,
     pub runs: Vec<NewRun>,
@@ -177,8 +180,44 @@ pub struct Position {
     pub cursor: Option<Cursor>,
     /// The first listing is through.
     pub baseline_done: bool,
-    /// Number of the current whole listing; records seen in it are marked with it.
-    pub round: i64,
+    /// It is in the middle of a listing: what came before is not known to whoever goes on from here.
+    pub listing: bool,
+}
+
+/// Which records a look at a whole source has met, in memory: looking again at what did not change writes nothing. As
+/// hashes, eight bytes for a record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Met(HashSet<u64>);
+
+impl Met {
+    pub fn add(&mut self, key: &Key) {
+        self.0.insert(hash(key));
+    }
+
+    pub fn remove(&mut self, key: &Key) {
+        self.0.remove(&hash(key));
+    }
+
+    #[must_use]
+    pub fn has(&self, key: &Key) -> bool {
+        self.0.contains(&hash(key))
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn hash(key: &Key) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A run as it is kept.
@@ -258,8 +297,11 @@ pub trait Inbox: Send + Sync {
     async fn drop_listen(&self, listen: &str, now: Timestamp) -> Result<(), StoreError>;
     /// What was last seen under these keys.
     async fn seen(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, Seen>, StoreError>;
-    /// Keys last marked before `round`, at most `limit`: gone, if the listing was whole.
-    async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError>;
+    /// The versions last seen under these keys.
+    async fn versions(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, SmolStr>, StoreError>;
+    /// What is remembered and was not met, by key, at most `limit`: gone, if the look was at everything. Everything
+    /// met must be remembered.
+    async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError>;
     /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new.
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError>;
     /// Open expectations that this listen watches for, oldest first, with their ids.

@@ -48,35 +48,104 @@ impl Delta {
     }
 }
 
-/// A record of a listing. `fires`: whether one that was never seen is a change (after the baseline, or `start: "all"`).
-/// `mark` tells this look from every other: a record that changes from A to B and back to A has changed twice.
-pub(super) fn listed(landed: Landed, seen: &BTreeMap<Key, Seen>, fires: bool, mark: &str) -> Sight {
-    let hash = content(&landed.fields);
-    let key = landed.key.unwrap_or_else(|| Key(hash.clone()));
-    let version = landed.version.unwrap_or(hash);
-    let known = seen.get(&key);
-    if known.is_some_and(|known| known.version == version) {
-        return Sight::Same(key);
-    }
-    if known.is_none() && !fires {
-        return Sight::Known(Seen { key, version, record: landed.fields });
-    }
-    let before = known.map(|known| known.record.clone());
-    let kind = if before.is_some() { ChangeKind::Updated } else { ChangeKind::Created };
-    let delivery = format!("{key}@{version}#{mark}").into();
-    Sight::Change(Box::new(Delta { key, kind, record: landed.fields, before, version, delivery, at: None, by: None }))
+/// A record as a source shows it.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) key: Key,
+    /// The system's own, else the content's hash.
+    version: SmolStr,
+    how: How,
 }
 
-/// A change that the source reports. The same version, or without versions the same content, is no change.
-pub(super) fn changed(changed: Changed, seen: &BTreeMap<Key, Seen>) -> Sight {
-    let Changed { delivery, key, kind, record, version, at, by } = changed;
-    let version = version.unwrap_or_else(|| content(&record));
-    let known = seen.get(&key);
-    if kind != ChangeKind::Deleted && known.is_some_and(|known| known.version == version) {
-        return Sight::Same(key);
+#[derive(Debug)]
+enum How {
+    Listed(Record),
+    Changed(Changed),
+}
+
+impl Shown {
+    /// By a listing.
+    pub(super) fn listed(landed: Landed) -> Self {
+        let Landed { key, version, fields } = landed;
+        let (key, version) = match (key, version) {
+            (Some(key), Some(version)) => (key, version),
+            (key, version) => {
+                let hash = content(&fields);
+                (key.unwrap_or_else(|| Key(hash.clone())), version.unwrap_or(hash))
+            }
+        };
+        Self { key, version, how: How::Listed(fields) }
     }
-    let before = known.map(|known| known.record.clone());
-    Sight::Change(Box::new(Delta { key, kind, record, before, version, delivery, at, by }))
+
+    /// As a change that the source reports.
+    pub(super) fn changed(changed: Changed) -> Self {
+        let version = changed.version.clone().unwrap_or_else(|| content(&changed.record));
+        Self { key: changed.key.clone(), version, how: How::Changed(changed) }
+    }
+}
+
+/// What is known of the records that a source shows at once: the version of each, and the whole of those that are not
+/// as they were.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    versions: BTreeMap<Key, SmolStr>,
+    whole: BTreeMap<Key, Seen>,
+}
+
+impl Known {
+    pub(super) fn new(versions: BTreeMap<Key, SmolStr>) -> Self {
+        Self { versions, whole: BTreeMap::new() }
+    }
+
+    /// The whole of some.
+    pub(super) fn learn(&mut self, whole: BTreeMap<Key, Seen>) {
+        self.whole = whole;
+    }
+
+    /// It was shown.
+    pub(super) fn set(&mut self, seen: Seen) {
+        self.versions.insert(seen.key.clone(), seen.version.clone());
+        self.whole.insert(seen.key.clone(), seen);
+    }
+
+    /// It is gone.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.versions.remove(key);
+        self.whole.remove(key);
+    }
+
+    /// Whether this is how the record was last seen: the same version, or without versions the same content. A deletion
+    /// always counts.
+    pub(super) fn is_same(&self, shown: &Shown) -> bool {
+        let deleted = matches!(&shown.how, How::Changed(changed) if changed.kind == ChangeKind::Deleted);
+        !deleted && self.versions.get(&shown.key) == Some(&shown.version)
+    }
+}
+
+/// Judges what was shown. `fires`: whether a record of a listing that was never seen is a change (after the baseline, or
+/// `start: "all"`). `mark` tells this look from every other: a record that changes from A to B and back to A has changed
+/// twice. INVARIANT: the whole of a record that is not the same is known, if anything is known of it.
+pub(super) fn sight(shown: Shown, known: &Known, fires: bool, mark: &str) -> Sight {
+    if known.is_same(&shown) {
+        return Sight::Same(shown.key);
+    }
+    let Shown { key, version, how } = shown;
+    let before = known.whole.get(&key).map(|known| known.record.clone());
+    let delta = match how {
+        How::Listed(record) => {
+            if before.is_none() && !fires {
+                return Sight::Known(Seen { key, version, record });
+            }
+            let kind = if before.is_some() { ChangeKind::Updated } else { ChangeKind::Created };
+            let delivery = format!("{key}@{version}#{mark}").into();
+            Delta { key, kind, record, before, version, delivery, at: None, by: None }
+        }
+        How::Changed(changed) => {
+            let Changed { delivery, key, kind, record, version: _, at, by } = changed;
+            Delta { key, kind, record, before, version, delivery, at, by }
+        }
+    };
+    Sight::Change(Box::new(delta))
 }
 
 /// A record that a whole listing no longer has.

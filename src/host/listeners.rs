@@ -15,12 +15,12 @@ use smol_str::SmolStr;
 
 use super::{
     clock::{spoken, within},
-    compare::{self, Delta, Sight},
+    compare::{self, Delta, Known, Shown, Sight},
     echo::Standing,
     news::What,
     service::Service,
 };
-use crate::store::{Position, Seen, StoreError, TakeIn};
+use crate::store::{Met, Position, Seen, StoreError, TakeIn};
 
 /// How many keys of a listing are looked up, or found gone, at once.
 const PAGE: usize = 500;
@@ -37,6 +37,7 @@ pub(super) async fn listen(service: Arc<Service>, index: usize) {
         Ok(position) => position.unwrap_or_default(),
         Err(error) => return service.fatal(&error),
     };
+    let whole = !position.listing;
     let mut listener = Listener {
         service: &service,
         listen: &listen,
@@ -47,6 +48,8 @@ pub(super) async fn listen(service: Arc<Service>, index: usize) {
         failures: 0,
         unhealthy: false,
         known: 0,
+        met: Met::default(),
+        whole,
         passed_by: BTreeMap::new(),
         ended: BTreeMap::new(),
         bursts: BTreeMap::new(),
@@ -73,6 +76,10 @@ struct Listener<'a> {
     unhealthy: bool,
     /// Records that the baseline remembered.
     known: u64,
+    /// What the listing under way has shown.
+    met: Met,
+    /// Whether it was followed from its beginning: only then is what it did not show gone.
+    whole: bool,
     /// How many looks passed each expectation by.
     passed_by: BTreeMap<i64, u32>,
     /// How the writes ended that are still expected to show.
@@ -264,45 +271,50 @@ impl Listener<'_> {
 
     /// Stores a batch: each part up to the end of a listing by itself, the position with the last.
     async fn take(&mut self, batch: Batch) -> Result<(), Stop> {
-        let mut part = Vec::new();
+        let (mut part, mut listing) = (Vec::new(), false);
         for event in batch.events {
             match event {
                 Event::ListingEnded { complete } => {
                     let part = std::mem::take(&mut part);
                     self.part(part, None).await?;
                     self.listing_ended(complete, batch.cursor.clone()).await?;
+                    listing = false;
                 }
-                Event::Listed(_) | Event::Changed(_) => part.push(event),
+                Event::Listed(_) => {
+                    listing = true;
+                    part.push(event);
+                }
+                Event::Changed(_) => part.push(event),
             }
         }
         let moved = batch.cursor.is_some() && batch.cursor != self.position.cursor;
-        let position = moved.then(|| Position { cursor: batch.cursor, ..self.position.clone() });
+        let listing = listing || self.position.listing;
+        let position = moved.then(|| Position { cursor: batch.cursor, listing, ..self.position.clone() });
         self.part(part, position).await
     }
 
     /// Everything that was seen is stored; what a whole listing did not show is gone.
     async fn listing_ended(&mut self, complete: bool, cursor: Option<lf_module::Cursor>) -> Result<(), Stop> {
         let service = self.service;
-        while complete && self.position.baseline_done {
-            let (name, round, page) = (&self.listen.name, self.position.round, u32::try_from(PAGE).unwrap_or(u32::MAX));
-            let unseen = service.patiently(|| service.store.unseen(name, round, page)).await?;
-            if unseen.is_empty() {
+        let met = std::mem::take(&mut self.met);
+        while complete && self.whole && self.position.baseline_done {
+            let (name, page) = (&self.listen.name, u32::try_from(PAGE).unwrap_or(u32::MAX));
+            let unmet = service.patiently(|| service.store.unmet(name, &met, page)).await?;
+            if unmet.is_empty() {
                 break;
             }
             let mark = self.mark();
-            let forget = unseen.iter().map(|seen| seen.key.clone()).collect();
-            let gone: Vec<Delta> = unseen.into_iter().map(|seen| compare::gone(seen, &mark)).collect();
+            let forget = unmet.iter().map(|seen| seen.key.clone()).collect();
+            let gone: Vec<Delta> = unmet.into_iter().map(|seen| compare::gone(seen, &mark)).collect();
             self.store(TakeIn { forget, ..TakeIn::default() }, gone).await?;
         }
+        self.whole = true;
         let before = self.position.clone();
-        let mut after = Position { baseline_done: true, ..before.clone() };
+        let mut after = Position { baseline_done: true, listing: false, ..before.clone() };
         if cursor.is_some() {
             after.cursor = cursor;
         }
-        // A round that marks nothing needs no number: a source that had nothing to say costs no commit.
-        if complete || !before.baseline_done {
-            after.round += 1;
-        }
+        // A look that showed nothing new costs no commit.
         if after == before {
             return Ok(());
         }
@@ -320,9 +332,11 @@ impl Listener<'_> {
             let page: Vec<Event> = events.by_ref().take(PAGE).collect();
             let position = if events.peek().is_none() { position.clone() } else { None };
             let (batch, deltas) = self.compare(page).await?;
+            // In a listing a position is worth a commit only with what it is the position of.
+            let position = position.filter(|position| !position.listing || batch != TakeIn::default());
             self.store(TakeIn { position, ..batch }, deltas).await?;
         }
-        match position {
+        match position.filter(|position| !position.listing) {
             // Nothing but a new position came.
             Some(position) if position != self.position => {
                 self.store(TakeIn { position: Some(position), ..TakeIn::default() }, Vec::new()).await
@@ -332,36 +346,42 @@ impl Listener<'_> {
     }
 
     async fn compare(&mut self, events: Vec<Event>) -> Result<(TakeIn, Vec<Delta>), Stop> {
-        let service = self.service;
-        let keys: Vec<_> = events
-            .iter()
+        let (service, name) = (self.service, &self.listen.name);
+        let shown: Vec<Shown> = events
+            .into_iter()
             .filter_map(|event| match event {
-                Event::Changed(changed) => Some(changed.key.clone()),
-                Event::Listed(landed) => landed.key.clone(),
+                Event::Changed(changed) => Some(Shown::changed(changed)),
+                Event::Listed(landed) => Some(Shown::listed(landed)),
                 Event::ListingEnded { .. } => None,
             })
             .collect();
-        let mut seen = service.patiently(|| service.store.seen(&self.listen.name, &keys)).await?;
+        let keys: Vec<_> = shown.iter().map(|shown| shown.key.clone()).collect();
+        let mut known = Known::new(service.patiently(|| service.store.versions(name, &keys)).await?);
+        // Most are as they were; of those nothing but the version is read.
+        let other: Vec<_> = shown.iter().filter(|shown| !known.is_same(shown)).map(|shown| shown.key.clone()).collect();
+        if !other.is_empty() {
+            known.learn(service.patiently(|| service.store.seen(name, &other)).await?);
+        }
         let fires = self.position.baseline_done || self.listen.start == Start::All;
         let mark = self.mark();
         let (mut batch, mut deltas) = (TakeIn::default(), Vec::new());
-        for event in events {
-            let sight = match event {
-                Event::Changed(changed) => compare::changed(changed, &seen),
-                Event::Listed(landed) => compare::listed(landed, &seen, fires, &mark),
-                Event::ListingEnded { .. } => continue,
-            };
-            match sight {
-                Sight::Same(key) => batch.touched.push(key),
-                Sight::Known(known) => {
+        for shown in shown {
+            match compare::sight(shown, &known, fires, &mark) {
+                Sight::Same(key) => self.met.add(&key),
+                Sight::Known(seen) => {
                     self.known += 1;
-                    remember(&mut batch, &mut seen, known);
+                    self.met.add(&seen.key);
+                    remember(&mut batch, &mut known, seen);
                 }
                 Sight::Change(delta) => {
                     match delta.seen() {
-                        Some(known) => remember(&mut batch, &mut seen, known),
+                        Some(seen) => {
+                            self.met.add(&seen.key);
+                            remember(&mut batch, &mut known, seen);
+                        }
                         None => {
-                            seen.remove(&delta.key);
+                            self.met.remove(&delta.key);
+                            known.forget(&delta.key);
                             batch.seen.retain(|known| known.key != delta.key);
                             batch.forget.push(delta.key.clone());
                         }
@@ -382,9 +402,9 @@ impl Listener<'_> {
     }
 }
 
-fn remember(batch: &mut TakeIn, seen: &mut BTreeMap<lf_module::Key, Seen>, known: Seen) {
-    batch.seen.retain(|earlier| earlier.key != known.key);
-    batch.forget.retain(|gone| *gone != known.key);
-    seen.insert(known.key.clone(), known.clone());
-    batch.seen.push(known);
+fn remember(batch: &mut TakeIn, known: &mut Known, seen: Seen) {
+    batch.seen.retain(|earlier| earlier.key != seen.key);
+    batch.forget.retain(|gone| *gone != seen.key);
+    known.set(seen.clone());
+    batch.seen.push(seen);
 }

@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use self::data::Data;
 pub use self::faults::{Faultless, Faults, Step, Verdict, When};
 use super::{
-    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Order, Position, Pruned, Release,
+    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, Order, Position, Pruned, Release,
     Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep,
     rules::{instant, micros},
 };
@@ -125,8 +125,12 @@ impl Inbox for MemoryStore {
         self.read(|data| data.seen(listen, keys)).await
     }
 
-    async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError> {
-        self.read(|data| data.unseen(listen, round, limit)).await
+    async fn versions(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, SmolStr>, StoreError> {
+        self.read(|data| data.versions(listen, keys)).await
+    }
+
+    async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError> {
+        self.read(|data| data.unmet(listen, met, limit)).await
     }
 
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError> {

@@ -5,6 +5,7 @@
 
 mod claim;
 mod codec;
+mod desk;
 mod error;
 mod journal;
 mod op;
@@ -42,8 +43,8 @@ use self::{
     writer::Writer,
 };
 use super::{
-    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, NewRun, Order, Position, Pruned, Release,
-    Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep,
+    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, NewRun, Order, Position, Pruned,
+    Release, Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep,
     rules::{self, micros},
 };
 
@@ -141,8 +142,12 @@ impl Inbox for SqliteStore {
         self.reader.seen(listen, keys).await
     }
 
-    async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError> {
-        self.reader.unseen(listen, round, limit).await
+    async fn versions(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, SmolStr>, StoreError> {
+        self.reader.versions(listen, keys).await
+    }
+
+    async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError> {
+        self.reader.unmet(listen, met, limit).await
     }
 
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError> {
@@ -150,7 +155,6 @@ impl Inbox for SqliteStore {
         let input = op::TakeIn {
             listen: listen.into(),
             seen: batch.seen.into_iter().map(seen).collect(),
-            touched: batch.touched.into_iter().map(|key| key.0).collect(),
             forget: batch.forget.into_iter().map(|key| key.0).collect(),
             runs: batch.runs.into_iter().map(coming).collect(),
             fulfilled: batch.fulfilled,

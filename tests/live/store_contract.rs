@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lf_lang::run::Entry;
-use listen_fire::store::{Fence, Filter, Order, Release, RunId, State, Store, StoreError, TakeIn};
+use listen_fire::store::{Fence, Filter, Met, Order, Release, RunId, State, Store, StoreError, TakeIn};
 
 use crate::store_sample::*;
 
@@ -13,7 +13,7 @@ on_every_store!(
     one_delivery_may_reach_two_listens,
     a_refused_batch_leaves_nothing,
     a_thousand_changes_come_in_one_batch,
-    what_was_seen_is_remembered_touched_and_forgotten,
+    what_was_seen_is_remembered_met_and_forgotten,
     a_listen_that_is_no_more_is_dropped,
     open_counts_what_holds_a_source_back,
     one_run_of_a_record_at_a_time_in_order,
@@ -43,12 +43,12 @@ async fn a_batch_is_taken_in_whole(store: &dyn Store) {
     let batch = TakeIn {
         seen: vec![seen("a", "v1"), seen("b", "v1")],
         runs: vec![change("l", "a", "d1"), change("l", "b", "d2")],
-        position: position("c1", 3),
+        position: position("c1", true),
         ..TakeIn::default()
     };
     let ids = store.take_in("l", batch, at(0)).await.unwrap();
     assert_eq!(ids.len(), 2);
-    assert_eq!(store.position("l").await.unwrap(), position("c1", 3));
+    assert_eq!(store.position("l").await.unwrap(), position("c1", true));
     assert_eq!(store.listens().await.unwrap(), ["l"]);
     let (run, entries) = store.show(ids[0]).await.unwrap().unwrap();
     let new = change("l", "a", "d1");
@@ -86,7 +86,7 @@ async fn a_refused_batch_leaves_nothing(store: &dyn Store) {
     let batch = TakeIn {
         seen: vec![seen("a", "v1")],
         runs: vec![change("l", "a", "d1"), done],
-        position: position("c1", 1),
+        position: position("c1", false),
         ..TakeIn::default()
     };
     assert_state(&store.take_in("l", batch, at(0)).await);
@@ -105,24 +105,31 @@ async fn a_thousand_changes_come_in_one_batch(store: &dyn Store) {
     assert_eq!(claim(store, "o", 1).await.len(), 700);
     let keys: Vec<_> = (0..1000).map(|n| key(&format!("k{n}"))).collect();
     assert_eq!(store.seen("l", &keys).await.unwrap().len(), 1000);
+    let mut met = Met::default();
+    keys.iter().filter(|met| met.0 != "k7" && met.0 != "k8").for_each(|key| met.add(key));
+    assert_eq!(store.unmet("l", &met, 10).await.unwrap(), [seen("k7", "v"), seen("k8", "v")]);
+    assert_eq!(store.unmet("l", &Met::default(), 2000).await.unwrap().len(), 1000);
 }
 
-async fn what_was_seen_is_remembered_touched_and_forgotten(store: &dyn Store) {
-    let seen_in = |round, seen| TakeIn { seen, position: position("c", round), ..TakeIn::default() };
-    store.take_in("l", seen_in(1, vec![seen("a", "v1"), seen("b", "v1"), seen("c", "v1")]), at(0)).await.unwrap();
-    store.take_in("m", seen_in(1, vec![seen("a", "other")]), at(0)).await.unwrap();
+async fn what_was_seen_is_remembered_met_and_forgotten(store: &dyn Store) {
+    let seen_in = |seen| TakeIn { seen, ..TakeIn::default() };
+    store.take_in("l", seen_in(vec![seen("a", "v1"), seen("b", "v1"), seen("c", "v1")]), at(0)).await.unwrap();
+    store.take_in("m", seen_in(vec![seen("a", "other"), seen("d", "other")]), at(0)).await.unwrap();
     let known = store.seen("l", &[key("a"), key("b"), key("z")]).await.unwrap();
     assert_eq!(known.into_values().collect::<Vec<_>>(), [seen("a", "v1"), seen("b", "v1")]);
 
-    let second = TakeIn { touched: vec![key("b"), key("z")], ..seen_in(2, vec![seen("a", "v2")]) };
-    store.take_in("l", second, at(1)).await.unwrap();
-    assert_eq!(store.unseen("l", 2, 10).await.unwrap(), [seen("c", "v1")]);
-    assert_eq!(store.unseen("l", 3, 2).await.unwrap(), [seen("a", "v2"), seen("b", "v1")]);
+    store.take_in("l", seen_in(vec![seen("a", "v2")]), at(1)).await.unwrap();
+    let versions = store.versions("l", &[key("z"), key("b"), key("a")]).await.unwrap();
+    assert_eq!(versions.into_iter().collect::<Vec<_>>(), [(key("a"), "v2".into()), (key("b"), "v1".into())]);
 
-    // Without a position the round stays.
-    let touch = TakeIn { touched: vec![key("c")], ..TakeIn::default() };
-    store.take_in("l", touch, at(2)).await.unwrap();
-    assert_eq!(store.unseen("l", 2, 10).await.unwrap(), []);
+    let mut met = Met::default();
+    assert_eq!(store.unmet("l", &met, 2).await.unwrap(), [seen("a", "v2"), seen("b", "v1")]);
+    met.add(&key("a"));
+    met.add(&key("b"));
+    assert_eq!(store.unmet("l", &met, 10).await.unwrap(), [seen("c", "v1")]);
+    met.add(&key("c"));
+    assert_eq!(store.unmet("l", &met, 10).await.unwrap(), []);
+    assert_eq!(store.unmet("nobody", &Met::default(), 10).await.unwrap(), []);
 
     let forget = TakeIn { forget: vec![key("a"), key("c"), key("z")], ..TakeIn::default() };
     store.take_in("l", forget, at(3)).await.unwrap();
@@ -134,7 +141,7 @@ async fn what_was_seen_is_remembered_touched_and_forgotten(store: &dyn Store) {
 async fn a_listen_that_is_no_more_is_dropped(store: &dyn Store) {
     let all = TakeIn {
         seen: vec![seen("a", "v")],
-        position: position("c", 1),
+        position: position("c", false),
         ..batch([change("l", "a", "d1"), change("l", "b", "d2"), change("l", "c", "d3")])
     };
     let new = store.take_in("l", all, at(0)).await.unwrap();

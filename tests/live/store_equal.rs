@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use listen_fire::store::{
-    Fence, Filter, Order, Release, Retention, Room, RunId, State, Store, TakeIn,
+    Fence, Filter, Met, Order, Release, Retention, Room, RunId, State, Store, TakeIn,
     memory::MemoryStore,
     sqlite::{Durability, SqliteStore},
 };
@@ -16,67 +16,28 @@ const LISTENS: [&str; 2] = ["l", "m"];
 /// One change or question, in small numbers so that things meet.
 #[derive(Debug, Clone)]
 enum Act {
-    TakeIn {
-        listen: usize,
-        runs: Vec<(u8, u8, State)>,
-        seen: Vec<u8>,
-        touched: Vec<u8>,
-        forget: Vec<u8>,
-        round: Option<i64>,
-    },
-    DropListen {
-        listen: usize,
-    },
-    Claim {
-        places: [u32; 2],
-        total: u32,
-        lease: u64,
-    },
-    Renew {
-        claim: usize,
-        stale: bool,
-    },
-    Append {
-        claim: usize,
-        stale: bool,
-        what: u8,
-    },
-    Release {
-        claim: usize,
-        stale: bool,
-        how: u8,
-    },
-    Order {
-        run: i64,
-        order: usize,
-    },
-    Fulfil {
-        listen: usize,
-        id: i64,
-    },
-    ExpectKey {
-        run: i64,
-    },
-    Unexpect {
-        run: i64,
-    },
-    Prune {
-        runs: u64,
-        most: Option<u64>,
-    },
-    Pass {
-        seconds: i64,
-    },
+    TakeIn { listen: usize, runs: Vec<(u8, u8, State)>, seen: Vec<u8>, forget: Vec<u8>, listing: Option<bool> },
+    DropListen { listen: usize },
+    Claim { places: [u32; 2], total: u32, lease: u64 },
+    Renew { claim: usize, stale: bool },
+    Append { claim: usize, stale: bool, what: u8 },
+    Release { claim: usize, stale: bool, how: u8 },
+    Order { run: i64, order: usize },
+    Fulfil { listen: usize, id: i64 },
+    ExpectKey { run: i64 },
+    Unexpect { run: i64 },
+    Prune { runs: u64, most: Option<u64> },
+    Pass { seconds: i64 },
 }
 
 fn act() -> impl Strategy<Value = Act> {
     let state =
         prop_oneof![8 => Just(State::Ready), 1 => Just(State::Held), 1 => Just(State::Skipped), 1 => Just(State::Dead)];
     let keys = || prop::collection::vec(0..4_u8, 0..3);
-    let taken = (0..2_usize, prop::collection::vec((0..3_u8, 0..40_u8, state), 0..5), keys(), keys(), keys());
+    let taken = (0..2_usize, prop::collection::vec((0..3_u8, 0..40_u8, state), 0..5), keys(), keys());
     prop_oneof![
-        4 => (taken, prop::option::of(0..4_i64)).prop_map(|((listen, runs, seen, touched, forget), round)| {
-            Act::TakeIn { listen, runs, seen, touched, forget, round }
+        4 => (taken, any::<Option<bool>>()).prop_map(|((listen, runs, seen, forget), listing)| {
+            Act::TakeIn { listen, runs, seen, forget, listing }
         }),
         1 => (0..2_usize).prop_map(|listen| Act::DropListen { listen }),
         6 => ([0..4_u32, 0..4_u32], 0..6_u32, 1..30_u64)
@@ -104,7 +65,7 @@ async fn carry_out(store: &dyn Store, act: &Act, now: i64, claims: &[(RunId, Fen
     };
     let mut claimed = Vec::new();
     let said = match act {
-        Act::TakeIn { listen, runs, seen: shown, touched, forget, round } => {
+        Act::TakeIn { listen, runs, seen: shown, forget, listing } => {
             let listen = LISTENS[*listen];
             let keys = |keys: &[u8]| keys.iter().map(|of| key(&format!("k{of}"))).collect();
             let run = |(of, delivery, state): &(u8, u8, State)| {
@@ -114,11 +75,10 @@ async fn carry_out(store: &dyn Store, act: &Act, now: i64, claims: &[(RunId, Fen
             };
             let batch = TakeIn {
                 seen: shown.iter().map(|of| seen(&format!("k{of}"), &format!("v{now}"))).collect(),
-                touched: keys(touched),
                 forget: keys(forget),
                 runs: runs.iter().map(run).collect(),
                 fulfilled: Vec::new(),
-                position: round.and_then(|round| position("c", round)),
+                position: listing.and_then(|listing| position("c", listing)),
             };
             format!("{:?}", store.take_in(listen, batch, at(now)).await)
         }
@@ -192,8 +152,12 @@ async fn content(store: &dyn Store, now: i64) -> Vec<String> {
     content.push(format!("{:?}", store.next_due(at(now)).await.unwrap()));
     for listen in LISTENS {
         content.push(format!("{:?}", store.position(listen).await.unwrap()));
-        content.push(format!("{:?}", store.unseen(listen, 2, 100).await.unwrap()));
-        content.push(format!("{:?}", store.unseen(listen, i64::MAX, 100).await.unwrap()));
+        let mut met = Met::default();
+        content.push(format!("{:?}", store.unmet(listen, &met, 100).await.unwrap()));
+        if let Some(seen) = store.unmet(listen, &met, 1).await.unwrap().first() {
+            met.add(&seen.key);
+        }
+        content.push(format!("{:?}", store.unmet(listen, &met, 100).await.unwrap()));
         content.push(format!("{:?}", store.expectations(listen).await.unwrap()));
         content.push(format!("{:?}", store.open(listen).await.unwrap()));
     }

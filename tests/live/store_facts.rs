@@ -206,7 +206,7 @@ async fn upkeep_keeps_the_newest(store: &dyn Store) {
 async fn before_restart(store: &dyn Store) {
     let all = TakeIn {
         seen: vec![seen("a", "v")],
-        position: position("c", 4),
+        position: position("c", true),
         ..batch([change("l", "a", "1"), change("l", "a", "2"), change("l", "b", "3")])
     };
     store.take_in("l", all, at(0)).await.unwrap();
@@ -223,7 +223,7 @@ async fn before_restart(store: &dyn Store) {
 }
 
 async fn after_restart(store: &dyn Store) {
-    assert_eq!(store.position("l").await.unwrap(), position("c", 4));
+    assert_eq!(store.position("l").await.unwrap(), position("c", true));
     assert_eq!(store.seen("l", &[key("a")]).await.unwrap().len(), 1);
     assert_eq!(take(store, &[("a", "1"), ("a", "2"), ("b", "3")]).await, []);
     assert_eq!(store.expectations("l").await.unwrap().len(), 1);

@@ -54,8 +54,8 @@ pub(crate) fn batch(runs: impl IntoIterator<Item = NewRun>) -> TakeIn {
     TakeIn { runs: runs.into_iter().collect(), ..TakeIn::default() }
 }
 
-pub(crate) fn position(cursor: &str, round: i64) -> Option<Position> {
-    Some(Position { cursor: Some(lf_module::Cursor(cursor.into())), baseline_done: true, round })
+pub(crate) fn position(cursor: &str, listing: bool) -> Option<Position> {
+    Some(Position { cursor: Some(lf_module::Cursor(cursor.into())), baseline_done: true, listing })
 }
 
 pub(crate) fn seen(of: &str, version: &str) -> Seen {

@@ -1,13 +1,11 @@
 //! What a listing says against what was last seen.
 
-use std::collections::BTreeMap;
-
 use lf_module::{
     Key, Landed, Record, Value,
     call::{ChangeKind, Changed},
 };
 
-use super::{Sight, changed, differing, gone, listed};
+use super::{Known, Shown, Sight, differing, gone, sight};
 use crate::store::Seen;
 
 fn record(fields: &[(&str, &str)]) -> Record {
@@ -18,18 +16,23 @@ fn landed(version: Option<&str>, name: &str) -> Landed {
     Landed { key: Some(Key("1".into())), version: version.map(Into::into), fields: record(&[("Name", name)]) }
 }
 
-fn seen(sight: &Sight) -> BTreeMap<Key, Seen> {
-    let known = match sight {
+fn listed(landed: Landed, known: &Known, fires: bool, mark: &str) -> Sight {
+    sight(Shown::listed(landed), known, fires, mark)
+}
+
+fn seen(sight: &Sight) -> Known {
+    let mut known = Known::default();
+    known.set(match sight {
         Sight::Known(known) => known.clone(),
         Sight::Change(delta) => delta.seen().unwrap(),
         Sight::Same(_) => panic!("nothing new was seen"),
-    };
-    BTreeMap::from([(known.key.clone(), known)])
+    });
+    known
 }
 
 #[test]
 fn a_record_of_the_baseline_is_known_and_the_same_again_is_nothing() {
-    let first = listed(landed(None, "A"), &BTreeMap::new(), false, "1");
+    let first = listed(landed(None, "A"), &Known::default(), false, "1");
     assert!(matches!(first, Sight::Known(_)));
     assert_eq!(listed(landed(None, "A"), &seen(&first), true, "2"), Sight::Same(Key("1".into())));
 }
@@ -37,7 +40,7 @@ fn a_record_of_the_baseline_is_known_and_the_same_again_is_nothing() {
 #[test]
 fn without_versions_content_decides_and_going_back_is_a_change_of_its_own() {
     let mut deliveries = Vec::new();
-    let mut known = BTreeMap::new();
+    let mut known = Known::default();
     for (name, mark) in [("A", "1"), ("B", "2"), ("A", "3")] {
         let sight = listed(landed(None, name), &known, true, mark);
         known = seen(&sight);
@@ -50,7 +53,7 @@ fn without_versions_content_decides_and_going_back_is_a_change_of_its_own() {
 
 #[test]
 fn with_versions_the_version_decides() {
-    let first = listed(landed(Some("v1"), "A"), &BTreeMap::new(), true, "1");
+    let first = listed(landed(Some("v1"), "A"), &Known::default(), true, "1");
     assert_eq!(listed(landed(Some("v1"), "B"), &seen(&first), true, "2"), Sight::Same(Key("1".into())));
     let second = listed(landed(Some("v2"), "A"), &seen(&first), true, "3");
     assert!(matches!(second, Sight::Change(delta) if delta.kind == ChangeKind::Updated));
@@ -67,9 +70,10 @@ fn a_reported_change_of_the_version_last_seen_is_nothing_but_a_deletion_always_c
         at: None,
         by: None,
     };
-    let first = changed(told(ChangeKind::Created), &BTreeMap::new());
-    assert_eq!(changed(told(ChangeKind::Updated), &seen(&first)), Sight::Same(Key("1".into())));
-    let last = changed(told(ChangeKind::Deleted), &seen(&first));
+    let changed = |kind, known: &Known| sight(Shown::changed(told(kind)), known, true, "1");
+    let first = changed(ChangeKind::Created, &Known::default());
+    assert_eq!(changed(ChangeKind::Updated, &seen(&first)), Sight::Same(Key("1".into())));
+    let last = changed(ChangeKind::Deleted, &seen(&first));
     assert!(matches!(last, Sight::Change(delta) if delta.seen().is_none()));
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Data {
     last_run: i64,
     last_expectation: i64,
     listens: BTreeMap<SmolStr, Option<Position>>,
-    seen: BTreeMap<(SmolStr, Key), (Seen, i64)>,
+    seen: BTreeMap<(SmolStr, Key), Seen>,
     deliveries: BTreeMap<(SmolStr, SmolStr), i64>,
     runs: BTreeMap<RunId, Kept>,
     /// The runs that keep their record's turn, or wait for it.

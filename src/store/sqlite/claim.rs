@@ -6,11 +6,12 @@ use smol_str::SmolStr;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use super::{
-    codec::{KeptRun, column, run_at, run_columns},
+    codec::{KeptRun, column, first_place, run_at, run_columns},
+    desk::{Changed, Desk, Loaded},
     error::Failure,
     op::{Claim, KeptClaim, Op},
     rows::{Rows, Values},
-    standing, taking,
+    taking,
     writer::Listens,
 };
 use crate::store::{RunId, rules::later};
@@ -45,15 +46,19 @@ pub(super) static JOURNALS: Rows = Rows::new(
      ON e.place BETWEEN (w.id << 20) AND (w.id << 20) + 1048575",
 );
 
+pub(super) static CLAIM: Rows =
+    Rows::new("UPDATE run SET state = 1, owner = ?, fence = fence + 1, due = ? WHERE id IN (", 1, ")");
+
 /// Does every claim among the changes, one after the other.
 pub(super) async fn claim(
     connection: &mut SqliteConnection,
     listens: &mut Listens,
+    desk: &mut Desk,
     ops: &mut [Op],
 ) -> Result<(), Failure> {
     for op in ops {
         if let Op::Claim(job) = op {
-            job.answer = Some(Ok(one(connection, listens, &job.input).await?));
+            job.answer = Some(Ok(one(connection, listens, desk, &job.input).await?));
         }
     }
     Ok(())
@@ -62,6 +67,7 @@ pub(super) async fn claim(
 async fn one(
     connection: &mut SqliteConnection,
     listens: &mut Listens,
+    desk: &mut Desk,
     claim: &Claim,
 ) -> Result<Vec<KeptClaim>, Failure> {
     let chosen = choose(connection, listens, claim).await?;
@@ -78,8 +84,10 @@ async fn one(
         let fence = run.standing.claim(&claim.owner, until);
         claimed.insert(run.id, KeptClaim { run, fence, entries: Vec::new() });
     }
-    let standings: Vec<_> = claimed.values().map(|claim| (claim.run.id, &claim.run.standing)).collect();
-    standing::store(connection, &standings).await?;
+    let first = |values: &mut Values| {
+        values.bind(claim.owner.as_str()).bind(until);
+    };
+    CLAIM.over_after(&chosen, first, bind).run(connection).await?;
     // A run at its first attempt has no journal yet, and most are.
     let begun: Vec<RunId> = claimed.values().filter(|claim| claim.fence.0 > 1).map(|claim| claim.run.id).collect();
     let mut entries: Vec<(i64, String)> = Vec::new();
@@ -87,10 +95,23 @@ async fn one(
         entries.push((column(&row, 0)?, column(&row, 1)?));
     }
     entries.sort_unstable_by_key(|(place, _)| *place);
+    let mut last = BTreeMap::new();
     for (place, entry) in entries {
         if let Some(claim) = claimed.get_mut(&run_at(place)) {
             claim.entries.push(entry);
+            last.insert(run_at(place), place);
         }
+    }
+    for (id, claim) in &claimed {
+        let next = last.get(id).map_or_else(|| first_place(*id), |last| last + 1);
+        let run = Loaded {
+            listen: taking::number(listens, claim.run.listen())?,
+            key: claim.run.key().clone(),
+            standing: claim.run.standing.clone(),
+            next_place: (run_at(next) == *id).then_some(next),
+            changed: Changed::default(),
+        };
+        desk.put(*id, run);
     }
     Ok(claimed.into_values().collect())
 }

@@ -202,6 +202,14 @@ impl KeptRun {
         })
     }
 
+    pub(super) fn listen(&self) -> &SmolStr {
+        &self.listen
+    }
+
+    pub(super) fn key(&self) -> &SmolStr {
+        &self.key.0
+    }
+
     pub(super) fn run(self) -> Result<Run, StoreError> {
         Ok(Run {
             id: self.id,

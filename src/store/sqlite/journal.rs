@@ -6,12 +6,13 @@ use smol_str::SmolStr;
 use sqlx::SqliteConnection;
 
 use super::{
+    desk::{Changed, Desk, Loaded},
     error::Failure,
     op::{Append, End, Expectation, Op, Renew},
     rows::{Rows, Values},
-    standing::{self, Loaded},
+    standing,
 };
-use crate::store::{RunId, StoreError, rules::Standing};
+use crate::store::{RunId, StoreError};
 
 pub(super) static ENTRIES: Rows = Rows::new("INSERT INTO entry (place, body) VALUES ", 2, "");
 
@@ -32,12 +33,12 @@ pub(super) fn missing(run: RunId) -> StoreError {
 }
 
 /// Does every append, release and renewal among the changes.
-pub(super) async fn write(connection: &mut SqliteConnection, ops: &mut [Op]) -> Result<(), Failure> {
+pub(super) async fn write(connection: &mut SqliteConnection, desk: &mut Desk, ops: &mut [Op]) -> Result<(), Failure> {
     let runs = named(ops);
     if runs.is_empty() {
         return Ok(());
     }
-    let mut loaded = standing::load(connection, &runs).await?;
+    let mut loaded = desk.take(connection, &runs).await?;
     let mut sheet = Sheet::default();
     for op in &mut *ops {
         match op {
@@ -64,7 +65,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, ops: &mut [Op]) -> 
                     match loaded.get_mut(id).filter(|run| run.standing.is_held_by(*fence)) {
                         Some(run) => {
                             run.standing.due = Some(*until);
-                            run.changed = true;
+                            run.changed.due = true;
                         }
                         None => lost.push(*id),
                     }
@@ -74,9 +75,12 @@ pub(super) async fn write(connection: &mut SqliteConnection, ops: &mut [Op]) -> 
             Op::TakeIn(_) | Op::Order(_) | Op::Small(_) | Op::Prune(_) | Op::Claim(_) => {}
         }
     }
-    let changed: Vec<(RunId, &Standing)> =
-        loaded.iter().filter(|(_, run)| run.changed).map(|(id, run)| (*id, &run.standing)).collect();
-    put(connection, &sheet, &changed).await?;
+    put(connection, &sheet).await?;
+    standing::write_back(connection, &loaded).await?;
+    standing::pass_turn(connection, &sheet.turns, 0).await?;
+    for (id, run) in loaded {
+        desk.put(id, run);
+    }
     Ok(())
 }
 
@@ -103,7 +107,7 @@ fn append<'o>(run: &mut Loaded, append: &'o Append, sheet: &mut Sheet<'o>) -> Re
     add_entries(run, &append.entries, sheet)?;
     if let Some(plan) = &append.plan {
         run.standing.plan = Some(plan.clone());
-        run.changed = true;
+        run.changed.plan = true;
     }
     sheet.expect.extend(&append.expect);
     Ok(())
@@ -117,7 +121,7 @@ fn release<'o>(run: &mut Loaded, end: &'o End, sheet: &mut Sheet<'o>) -> Result<
         standing.plan = Some(plan.clone());
     }
     run.standing = standing;
-    run.changed = true;
+    run.changed = Changed { all: true, ..run.changed };
     sheet.turns.push((run.listen, run.key.clone()));
     Ok(())
 }
@@ -141,11 +145,7 @@ fn full() -> StoreError {
     StoreError::State("the run's journal is full".to_owned())
 }
 
-async fn put(
-    connection: &mut SqliteConnection,
-    sheet: &Sheet<'_>,
-    changed: &[(RunId, &Standing)],
-) -> Result<(), sqlx::Error> {
+async fn put(connection: &mut SqliteConnection, sheet: &Sheet<'_>) -> Result<(), sqlx::Error> {
     let entry = |values: &mut Values, (place, body): &(i64, &str)| {
         values.bind(*place).bind(*body);
     };
@@ -162,7 +162,5 @@ async fn put(
             .bind(i64::from(expectation.depth))
             .bind(expectation.at);
     };
-    EXPECT.over(&sheet.expect, expectation).run(connection).await?;
-    standing::store(connection, changed).await?;
-    standing::pass_turn(connection, &sheet.turns, 0).await
+    EXPECT.over(&sheet.expect, expectation).run(connection).await.map(drop)
 }

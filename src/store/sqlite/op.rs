@@ -36,7 +36,6 @@ pub(super) struct TakeIn {
     pub(super) listen: SmolStr,
     /// Key, version, record as text.
     pub(super) seen: Vec<(SmolStr, SmolStr, String)>,
-    pub(super) touched: Vec<SmolStr>,
     pub(super) forget: Vec<SmolStr>,
     pub(super) runs: Vec<NewRun>,
     pub(super) fulfilled: Vec<i64>,

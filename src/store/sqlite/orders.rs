@@ -5,6 +5,7 @@ use sqlx::{Row as _, SqliteConnection};
 
 use super::{
     codec::{self, first_place, last_place},
+    desk::Desk,
     error::Failure,
     journal::missing,
     op::{Command, Op},
@@ -15,10 +16,14 @@ use crate::store::StoreError;
 pub(super) const JOURNAL: &str = "SELECT body FROM entry WHERE place BETWEEN ?1 AND ?2 ORDER BY place";
 const ENTRY: &str = "INSERT INTO entry (place, body) VALUES (?1, ?2)";
 
-pub(super) async fn carry_out(connection: &mut SqliteConnection, ops: &mut [Op]) -> Result<(), Failure> {
+pub(super) async fn carry_out(
+    connection: &mut SqliteConnection,
+    desk: &mut Desk,
+    ops: &mut [Op],
+) -> Result<(), Failure> {
     for op in ops {
         if let Op::Order(job) = op {
-            job.answer = match one(connection, &job.input).await? {
+            job.answer = match one(connection, desk, &job.input).await? {
                 Ok(()) => Some(Ok(())),
                 Err(refused) => Some(Err(refused)),
             };
@@ -27,9 +32,13 @@ pub(super) async fn carry_out(connection: &mut SqliteConnection, ops: &mut [Op])
     Ok(())
 }
 
-async fn one(connection: &mut SqliteConnection, command: &Command) -> Result<Result<(), StoreError>, Failure> {
+async fn one(
+    connection: &mut SqliteConnection,
+    desk: &mut Desk,
+    command: &Command,
+) -> Result<Result<(), StoreError>, Failure> {
     let id = command.run;
-    let Some(mut run) = standing::load(connection, &[id]).await?.remove(&id) else {
+    let Some(mut run) = desk.take(connection, &[id]).await?.remove(&id) else {
         return Ok(Err(missing(id)));
     };
     let rows = sqlx::query(JOURNAL).bind(first_place(id)).bind(last_place(id)).fetch_all(&mut *connection).await?;

@@ -20,15 +20,16 @@ use super::{
     rows::{Rows, Values},
 };
 use crate::store::{
-    Expectation, Filter, Position, Retention, Run, RunId, Sealed, Seen, State, StoreError,
+    Expectation, Filter, Met, Position, Retention, Run, RunId, Sealed, Seen, State, StoreError,
     rules::{earlier, instant, micros},
 };
 
-const POSITION: &str = "SELECT cursor, baseline_done, round FROM listen WHERE name = ?1 AND placed";
+const POSITION: &str = "SELECT cursor, baseline_done, listing FROM listen WHERE name = ?1 AND placed";
 const LISTENS: &str = "SELECT l.name FROM listen l \
      WHERE l.placed OR EXISTS (SELECT 1 FROM run r WHERE r.listen = l.id AND r.state < 5) ORDER BY l.name";
-const UNSEEN: &str = "SELECT s.key, s.version, s.record FROM seen s \
-     WHERE s.listen = (SELECT id FROM listen WHERE name = ?1) AND s.round < ?2 ORDER BY s.key LIMIT ?3";
+const COUNT_SEEN: &str = "SELECT count(*) FROM seen WHERE listen = (SELECT id FROM listen WHERE name = ?1)";
+const KEYS: &str = "SELECT key FROM seen WHERE listen = (SELECT id FROM listen WHERE name = ?1) AND key >= ?2 \
+     ORDER BY key LIMIT 1000";
 const EXPECTATIONS: &str = "SELECT id, watcher, connection, ty, key, fields, run, listen, depth, at FROM expectation \
      WHERE watcher = ?1 ORDER BY id";
 const OPEN: &str = "SELECT (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state < 5) \
@@ -56,6 +57,13 @@ pub(super) static SEEN: Rows = Rows::new(
      CROSS JOIN seen s ON s.listen = l.id AND s.key = v.key",
 );
 
+pub(super) static VERSIONS: Rows = Rows::new(
+    "WITH v(listen, key) AS (VALUES ",
+    2,
+    ") SELECT s.key, s.version FROM v JOIN listen l ON l.name = v.listen \
+     CROSS JOIN seen s ON s.listen = l.id AND s.key = v.key",
+);
+
 /// The connections that read.
 #[derive(Debug, Clone)]
 pub(super) struct Reader(pub(super) SqlitePool);
@@ -68,7 +76,7 @@ impl Reader {
             Ok(Position {
                 cursor: column::<Option<String>>(&row, 0)?.map(Cursor),
                 baseline_done: column(&row, 1)?,
-                round: column(&row, 2)?,
+                listing: column(&row, 2)?,
             })
         })
         .transpose()
@@ -87,9 +95,35 @@ impl Reader {
         rows.iter().map(|row| seen(row).map(|seen| (seen.key.clone(), seen))).collect()
     }
 
-    pub(super) async fn unseen(&self, listen: &str, round: i64, limit: u32) -> Result<Vec<Seen>, StoreError> {
-        let query = sqlx::query(UNSEEN).bind(listen).bind(round).bind(i64::from(limit));
-        query.fetch_all(&self.0).await?.iter().map(seen).collect()
+    pub(super) async fn versions(&self, listen: &str, keys: &[Key]) -> Result<BTreeMap<Key, SmolStr>, StoreError> {
+        let bind = |values: &mut Values, key: &Key| {
+            values.bind(listen).bind(key.0.as_str());
+        };
+        let mut connection = self.0.acquire().await?;
+        let rows = VERSIONS.over(keys, bind).fetch(&mut connection).await?;
+        rows.iter().map(|row| Ok((Key(name(row, 0)?), name(row, 1)?))).collect()
+    }
+
+    pub(super) async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError> {
+        let mut snapshot = self.0.begin().await?;
+        let kept: i64 = column(&sqlx::query(COUNT_SEEN).bind(listen).fetch_one(&mut *snapshot).await?, 0)?;
+        let (mut gone, mut after) = (Vec::new(), SmolStr::default());
+        // Everything met is kept, so as many are kept as were met where nothing is gone: the usual case.
+        let mut more = usize::try_from(kept).is_ok_and(|kept| kept != met.len());
+        while more && gone.len() < limit as usize {
+            let rows = sqlx::query(KEYS).bind(listen).bind(after.as_str()).fetch_all(&mut *snapshot).await?;
+            let keys = rows.iter().map(|row| name(row, 0).map(Key)).collect::<Result<Vec<_>, _>>()?;
+            match keys.last() {
+                // The text right behind it.
+                Some(last) => after = format!("{last}\0").into(),
+                None => more = false,
+            }
+            gone.extend(keys.into_iter().filter(|key| !met.has(key)));
+        }
+        snapshot.rollback().await?;
+        gone.truncate(limit as usize);
+        let mut seen = self.seen(listen, &gone).await?;
+        Ok(gone.iter().filter_map(|key| seen.remove(key)).collect())
     }
 
     pub(super) async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError> {
@@ -266,7 +300,8 @@ pub(super) fn statements() -> Vec<String> {
     let texts = [
         POSITION,
         LISTENS,
-        UNSEEN,
+        COUNT_SEEN,
+        KEYS,
         EXPECTATIONS,
         OPEN,
         NEXT_DUE,

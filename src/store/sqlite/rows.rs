@@ -66,6 +66,26 @@ impl Rows {
         bind: impl Fn(&mut Values, &R),
         rest: impl Fn(&mut Values),
     ) -> Statements {
+        self.between(rows, |_| {}, bind, rest)
+    }
+
+    /// The same; `first` binds the values of the head.
+    pub(super) fn over_after<R>(
+        &self,
+        rows: &[R],
+        first: impl Fn(&mut Values),
+        bind: impl Fn(&mut Values, &R),
+    ) -> Statements {
+        self.between(rows, first, bind, |_| {})
+    }
+
+    fn between<R>(
+        &self,
+        rows: &[R],
+        first: impl Fn(&mut Values),
+        bind: impl Fn(&mut Values, &R),
+        rest: impl Fn(&mut Values),
+    ) -> Statements {
         let mut statements = Vec::new();
         let mut left = rows;
         for (size, text) in SIZES.iter().zip(&self.texts) {
@@ -73,6 +93,7 @@ impl Rows {
                 let (now, later) = left.split_at(*size);
                 left = later;
                 let mut values = Values::with_room_for(size * self.width + 2);
+                first(&mut values);
                 for row in now {
                     bind(&mut values, row);
                 }
@@ -119,11 +140,12 @@ impl Statements {
         Ok(answers)
     }
 
-    /// Runs them for what they do.
-    pub(super) async fn run(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    /// Runs them for what they do; answers how many rows that were.
+    pub(super) async fn run(self, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+        let mut rows = 0;
         for (text, values) in self.0 {
-            connection.execute(sqlx::query_with(text, values.done()?)).await?;
+            rows += connection.execute(sqlx::query_with(text, values.done()?)).await?.rows_affected();
         }
-        Ok(())
+        Ok(rows)
     }
 }

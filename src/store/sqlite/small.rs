@@ -3,16 +3,23 @@
 use sqlx::{Row as _, SqliteConnection};
 
 use super::{
+    desk::Desk,
     error::Failure,
     op::{Op, Prune, Small},
     rows::{Rows, Values},
 };
 use crate::store::{Pruned, Sealed, rules::micros};
 
-pub(super) async fn do_all(connection: &mut SqliteConnection, ops: &mut [Op]) -> Result<(), Failure> {
+pub(super) async fn do_all(connection: &mut SqliteConnection, desk: &mut Desk, ops: &mut [Op]) -> Result<(), Failure> {
     for op in ops {
         match op {
-            Op::Small(job) => job.answer = Some(Ok(one(connection, &job.input).await? > 0)),
+            Op::Small(job) => {
+                if matches!(&job.input, Small::DropListen { .. }) {
+                    // It cancels runs.
+                    desk.clear();
+                }
+                job.answer = Some(Ok(one(connection, &job.input).await? > 0));
+            }
             Op::Prune(job) => job.answer = Some(Ok(prune(connection, &job.input).await?)),
             Op::TakeIn(_) | Op::Append(_) | Op::Release(_) | Op::Renew(_) | Op::Order(_) | Op::Claim(_) => {}
         }
@@ -24,7 +31,7 @@ const FIND_LISTEN: &str = "SELECT id FROM listen WHERE name = ?1";
 const CANCEL_ALL: &str = "UPDATE run SET fence = fence + (state = 1), state = 8, owner = NULL, not_before = NULL, \
      due = NULL, finished = ?2 WHERE listen = ?1 AND state < 5";
 const FORGET_ALL: &str = "DELETE FROM seen WHERE listen = ?1";
-const UNPLACE: &str = "UPDATE listen SET placed = 0, cursor = NULL, baseline_done = 0, round = 0 WHERE id = ?1";
+const UNPLACE: &str = "UPDATE listen SET placed = 0, cursor = NULL, baseline_done = 0, listing = 0 WHERE id = ?1";
 const EXPECT_KEY: &str = "UPDATE expectation SET key = ?5 \
      WHERE run = ?1 AND connection = ?2 AND ty = ?3 AND fields = ?4 AND key IS NULL";
 const UNEXPECT: &str = "DELETE FROM expectation WHERE run = ?1 AND connection = ?2 AND ty = ?3 AND fields = ?4";

@@ -1,4 +1,4 @@
-//! Runs on the writer's table: read by id, changed by the shared rules, written back, and whose turn comes next.
+//! Runs written back to the writer's table once the shared rules have changed them, and whose turn comes next.
 
 use std::collections::BTreeMap;
 
@@ -6,60 +6,11 @@ use smol_str::SmolStr;
 use sqlx::SqliteConnection;
 
 use super::{
-    codec::{column, name, run_at, standing, standing_columns, state_code},
-    error::Failure,
+    codec::state_code,
+    desk::Loaded,
     rows::{Rows, Values},
 };
 use crate::store::{RunId, rules::Standing};
-
-/// A run that a transaction works on.
-#[derive(Debug)]
-pub(super) struct Loaded {
-    pub(super) listen: i64,
-    pub(super) key: SmolStr,
-    pub(super) standing: Standing,
-    /// Where its next journal entry goes; `None` when the journal is full.
-    pub(super) next_place: Option<i64>,
-    pub(super) changed: bool,
-}
-
-pub(super) static LOAD: Rows = Rows::new(
-    "WITH wanted(id) AS (VALUES ",
-    1,
-    concat!(
-        ") SELECT r.id, r.listen, r.key, (SELECT max(e.place) FROM entry e \
-         WHERE e.place BETWEEN (r.id << 20) AND (r.id << 20) + 1048575), ",
-        standing_columns!(),
-        " FROM wanted w CROSS JOIN run r ON r.id = w.id"
-    ),
-);
-
-/// Reads what is known of these runs.
-pub(super) async fn load(
-    connection: &mut SqliteConnection,
-    runs: &[RunId],
-) -> Result<BTreeMap<RunId, Loaded>, Failure> {
-    let bind = |values: &mut Values, run: &RunId| {
-        values.bind(run.0);
-    };
-    let rows = LOAD.over(runs, bind).fetch(connection).await?;
-    let mut loaded = BTreeMap::new();
-    for row in &rows {
-        let id = RunId(column(row, 0)?);
-        let next = column::<Option<i64>>(row, 3)?.map_or_else(|| super::codec::first_place(id), |last| last + 1);
-        loaded.insert(
-            id,
-            Loaded {
-                listen: column(row, 1)?,
-                key: name(row, 2)?,
-                next_place: (run_at(next) == id).then_some(next),
-                standing: standing(row, 4)?,
-                changed: false,
-            },
-        );
-    }
-    Ok(loaded)
-}
 
 pub(super) static STORE: Rows = Rows::new(
     "WITH v(id, state, reason, attempts, not_before, fence, owner, plan, finished, due) AS (VALUES ",
@@ -86,7 +37,49 @@ pub(super) async fn store(
             .bind(standing.finished)
             .bind(standing.due);
     };
-    STORE.over(standings, bind).run(connection).await
+    STORE.over(standings, bind).run(connection).await.map(drop)
+}
+
+pub(super) static PLAN: Rows = Rows::new("UPDATE run SET plan = ? WHERE id IN (", 1, ")");
+pub(super) static DUE: Rows = Rows::new("UPDATE run SET due = ? WHERE id IN (", 1, ")");
+
+/// Writes back what of these runs has changed.
+pub(super) async fn write_back(
+    connection: &mut SqliteConnection,
+    runs: &BTreeMap<RunId, Loaded>,
+) -> Result<(), sqlx::Error> {
+    let mut whole = Vec::new();
+    let mut plans: BTreeMap<&str, Vec<RunId>> = BTreeMap::new();
+    let mut dues: BTreeMap<i64, Vec<RunId>> = BTreeMap::new();
+    for (id, Loaded { standing, changed, .. }) in runs {
+        if changed.all {
+            whole.push((*id, standing));
+            continue;
+        }
+        if let Some(plan) = standing.plan.as_ref().filter(|_| changed.plan) {
+            plans.entry(&plan.0).or_default().push(*id);
+        }
+        if let Some(due) = standing.due.filter(|_| changed.due) {
+            dues.entry(due).or_default().push(*id);
+        }
+    }
+    store(connection, &whole).await?;
+    let bind = |values: &mut Values, run: &RunId| {
+        values.bind(run.0);
+    };
+    for (plan, runs) in plans {
+        let first = |values: &mut Values| {
+            values.bind(plan);
+        };
+        PLAN.over_after(&runs, first, bind).run(connection).await?;
+    }
+    for (due, runs) in dues {
+        let first = |values: &mut Values| {
+            values.bind(due);
+        };
+        DUE.over_after(&runs, first, bind).run(connection).await?;
+    }
+    Ok(())
 }
 
 pub(super) static PASS_TURN: Rows = Rows::new(
@@ -109,7 +102,7 @@ pub(super) async fn pass_turn(
     let rest = |values: &mut Values| {
         values.bind(floor);
     };
-    PASS_TURN.over_with(records, record, rest).run(connection).await
+    PASS_TURN.over_with(records, record, rest).run(connection).await.map(drop)
 }
 
 pub(super) const RUNNING: &str = "SELECT 1 FROM run WHERE listen = ?1 AND key = ?2 AND state < 5 AND state = 1 LIMIT 1";

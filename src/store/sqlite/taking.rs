@@ -1,6 +1,6 @@
 //! Batches of sources on their way in: what was seen, what is new, and where the source stands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use smol_str::SmolStr;
 use sqlx::{Row as _, SqliteConnection};
@@ -110,18 +110,12 @@ pub(super) fn number(listens: &Listens, name: &SmolStr) -> Result<i64, Failure> 
 }
 
 pub(super) static FULFIL: Rows = Rows::new("DELETE FROM expectation WHERE id IN (", 1, ")");
-pub(super) const MOVE: &str = "UPDATE listen SET placed = 1, cursor = ?2, baseline_done = ?3, round = ?4 WHERE id = ?1";
-pub(super) const ROUND: &str = "SELECT round FROM listen WHERE id = ?1";
+pub(super) const MOVE: &str =
+    "UPDATE listen SET placed = 1, cursor = ?2, baseline_done = ?3, listing = ?4 WHERE id = ?1";
 pub(super) static SEEN: Rows = Rows::new(
-    "INSERT INTO seen (listen, key, version, round, record) VALUES ",
-    5,
-    " ON CONFLICT (listen, key) DO UPDATE SET version = excluded.version, round = excluded.round, \
-     record = excluded.record",
-);
-pub(super) static TOUCH: Rows = Rows::new(
-    "WITH v(listen, key, round) AS (VALUES ",
-    3,
-    ") UPDATE seen SET round = v.round FROM v WHERE seen.listen = v.listen AND seen.key = v.key",
+    "INSERT INTO seen (listen, key, version, record) VALUES ",
+    4,
+    " ON CONFLICT (listen, key) DO UPDATE SET version = excluded.version, record = excluded.record",
 );
 pub(super) static FORGET: Rows = Rows::new(
     "WITH v(listen, key) AS (VALUES ",
@@ -136,24 +130,14 @@ async fn remember(connection: &mut SqliteConnection, listen: i64, batch: &TakeIn
             .bind(listen)
             .bind(position.cursor.as_ref().map(|cursor| cursor.0.as_str()))
             .bind(position.baseline_done)
-            .bind(position.round)
+            .bind(position.listing)
             .execute(&mut *connection)
             .await?;
     }
-    if !batch.seen.is_empty() || !batch.touched.is_empty() {
-        let round = match &batch.position {
-            Some(position) => position.round,
-            None => sqlx::query(ROUND).bind(listen).fetch_one(&mut *connection).await?.try_get(0)?,
-        };
-        let see = |values: &mut Values, (key, version, record): &(SmolStr, SmolStr, String)| {
-            values.bind(listen).bind(key.as_str()).bind(version.as_str()).bind(round).bind(record.as_str());
-        };
-        SEEN.over(&batch.seen, see).run(connection).await?;
-        let touch = |values: &mut Values, key: &SmolStr| {
-            values.bind(listen).bind(key.as_str()).bind(round);
-        };
-        TOUCH.over(&batch.touched, touch).run(connection).await?;
-    }
+    let see = |values: &mut Values, (key, version, record): &(SmolStr, SmolStr, String)| {
+        values.bind(listen).bind(key.as_str()).bind(version.as_str()).bind(record.as_str());
+    };
+    SEEN.over(&batch.seen, see).run(connection).await?;
     let forget = |values: &mut Values, key: &SmolStr| {
         values.bind(listen).bind(key.as_str());
     };
@@ -161,11 +145,10 @@ async fn remember(connection: &mut SqliteConnection, listen: i64, batch: &TakeIn
     Ok(())
 }
 
-pub(super) static DELIVER: Rows = Rows::new(
-    "INSERT INTO delivery (listen, delivery, at) VALUES ",
-    3,
-    " ON CONFLICT DO NOTHING RETURNING listen, delivery",
-);
+pub(super) const LAST_DELIVERY: &str = "SELECT coalesce(max(id), 0) FROM delivery";
+pub(super) static DELIVER: Rows =
+    Rows::new("INSERT INTO delivery (listen, delivery, at) VALUES ", 3, " ON CONFLICT DO NOTHING");
+pub(super) const DELIVERED: &str = "SELECT listen, delivery FROM delivery WHERE id > ?1";
 pub(super) static OPEN: Rows = Rows::new(
     "WITH v(listen, key) AS (VALUES ",
     2,
@@ -186,14 +169,19 @@ async fn insert(connection: &mut SqliteConnection, coming: Vec<Coming<'_>>) -> R
     let deliver = |values: &mut Values, coming: &Coming<'_>| {
         values.bind(coming.listen).bind(coming.run.delivery.as_str()).bind(coming.now);
     };
-    let mut fresh = BTreeMap::new();
-    for row in DELIVER.over(&coming, deliver).fetch(connection).await? {
-        fresh.insert((column::<i64>(&row, 0)?, name(&row, 1)?), ());
+    if coming.is_empty() {
+        return Ok(Vec::new());
     }
-    let mut new: Vec<_> = coming
-        .into_iter()
-        .filter(|coming| fresh.remove(&(coming.listen, coming.run.delivery.clone())).is_some())
-        .collect();
+    let last: i64 = sqlx::query(LAST_DELIVERY).fetch_one(&mut *connection).await?.try_get(0)?;
+    let delivered = DELIVER.over(&coming, deliver).run(connection).await?;
+    let mut new = coming;
+    if usize::try_from(delivered).is_ok_and(|delivered| delivered < new.len()) {
+        let mut fresh = BTreeSet::new();
+        for row in sqlx::query(DELIVERED).bind(last).fetch_all(&mut *connection).await? {
+            fresh.insert((column::<i64>(&row, 0)?, name(&row, 1)?));
+        }
+        new.retain(|coming| fresh.remove(&(coming.listen, coming.run.delivery.clone())));
+    }
     if new.is_empty() {
         return Ok(Vec::new());
     }

@@ -48,8 +48,11 @@ async fn every_statement_is_understood_by_the_database() {
     drop(SqliteStore::open(&path, Durability::Full).await.unwrap());
     let mut connection = raw(&path).await;
     let many = [
-        &standing::LOAD,
+        &desk::LOAD,
         &standing::STORE,
+        &standing::PLAN,
+        &standing::DUE,
+        &claim::CLAIM,
         &standing::PASS_TURN,
         &journal::ENTRIES,
         &journal::EXPECT,
@@ -57,7 +60,6 @@ async fn every_statement_is_understood_by_the_database() {
         &taking::FIND_LISTENS,
         &taking::FULFIL,
         &taking::SEEN,
-        &taking::TOUCH,
         &taking::FORGET,
         &taking::DELIVER,
         &taking::OPEN,
@@ -71,8 +73,17 @@ async fn every_statement_is_understood_by_the_database() {
         &small::PRUNE_CHANGES,
         &small::PRUNE_RUNS,
         &reads::SEEN,
+        &reads::VERSIONS,
     ];
-    let one = [standing::RUNNING, standing::TAKE_TURN, taking::MOVE, taking::ROUND, taking::LAST_RUN];
+    let one = [
+        desk::VERSION,
+        standing::RUNNING,
+        standing::TAKE_TURN,
+        taking::MOVE,
+        taking::LAST_RUN,
+        taking::LAST_DELIVERY,
+        taking::DELIVERED,
+    ];
     let texts = one.iter().chain(orders::STATEMENTS).chain(small::STATEMENTS).map(|text| text.into_sql_str());
     let built = reads::statements().into_iter().map(|text| sqlx::AssertSqlSafe(text).into_sql_str());
     for text in many.iter().flat_map(|rows| rows.all()).chain(texts).chain(built) {
@@ -90,11 +101,13 @@ async fn no_hot_statement_walks_a_table() {
     drop(SqliteStore::open(&path, Durability::Full).await.unwrap());
     let mut connection = raw(&path).await;
     let hot = [
-        &standing::LOAD,
+        &desk::LOAD,
         &standing::STORE,
+        &standing::PLAN,
+        &standing::DUE,
+        &claim::CLAIM,
         &standing::PASS_TURN,
         &taking::OPEN,
-        &taking::TOUCH,
         &claim::READY,
         &claim::PAST,
         &claim::WHOLE,
@@ -219,4 +232,33 @@ async fn a_newer_a_damaged_and_a_foreign_file_are_refused_by_what_they_are() {
     connection.close().await.unwrap();
     let why = refusal(&foreign).await;
     assert!(why.contains("something else"), "{why}");
+}
+
+#[tokio::test]
+async fn what_another_program_writes_is_seen_at_the_next_step_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    let ours = SqliteStore::open(&path, Durability::Full).await.unwrap();
+    let theirs = SqliteStore::open(&path, Durability::Full).await.unwrap();
+    ours.take_in("l", batch(vec![change("l", "a", "d0"), change("l", "b", "d1")]), instant(0)).await.unwrap();
+    let lease = Duration::from_secs(10);
+    let [a, b] = ours.claim("we", &room("l", 2), instant(1), lease).await.unwrap().try_into().unwrap();
+    let attempt = |number| vec![Entry::Attempt { number, why: "x".to_owned(), at: instant(2) }];
+    ours.append(a.run.id, a.fence, attempt(1), Vec::new()).await.unwrap();
+    // A person cancels one; the other's lease runs out, and another runner takes it over and goes on.
+    theirs.order(a.run.id, Order::Cancel, instant(3)).await.unwrap();
+    let [taken] = theirs.claim("they", &room("l", 2), instant(20), lease).await.unwrap().try_into().unwrap();
+    theirs.append(taken.run.id, taken.fence, attempt(2), Vec::new()).await.unwrap();
+    for claim in [&a, &b] {
+        let answer = ours.append(claim.run.id, claim.fence, attempt(3), Vec::new()).await;
+        assert!(matches!(answer, Err(StoreError::Fenced)), "{answer:?}");
+    }
+    let lost = ours.renew(&[(a.run.id, a.fence), (b.run.id, b.fence)], instant(30)).await.unwrap();
+    assert_eq!(lost, [a.run.id, b.run.id]);
+    // Ours again: what they wrote is in it.
+    let [again] = ours.claim("we", &room("l", 2), instant(40), lease).await.unwrap().try_into().unwrap();
+    assert_eq!(again.entries, attempt(2));
+    ours.append(again.run.id, again.fence, attempt(4), Vec::new()).await.unwrap();
+    let (_, entries) = theirs.show(again.run.id).await.unwrap().unwrap();
+    assert_eq!(entries, [attempt(2), attempt(4)].concat());
 }

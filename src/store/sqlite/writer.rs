@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     claim,
+    desk::Desk,
     error::Failure,
     journal,
     op::{Job, Op},
@@ -33,7 +34,10 @@ impl Writer {
     /// Starts the task. It ends when the last handle is gone.
     pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
         let (ops, waiting) = mpsc::channel(QUEUE);
-        tokio::spawn(write(Pen { connection: Some(connection), options, listens: BTreeMap::new() }, waiting));
+        tokio::spawn(write(
+            Pen { connection: Some(connection), options, listens: BTreeMap::new(), desk: Desk::default() },
+            waiting,
+        ));
         Self { ops }
     }
 
@@ -52,6 +56,7 @@ struct Pen {
     options: SqliteConnectOptions,
     /// Numbers of listens by name. They never change; emptied after a rollback, which may have taken some back.
     listens: Listens,
+    desk: Desk,
 }
 
 /// Numbers of listens by name.
@@ -91,7 +96,7 @@ impl Pen {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.options).await?,
         };
-        let done = apply(&mut connection, &mut self.listens, ops).await;
+        let done = apply(&mut connection, &mut self.listens, &mut self.desk, ops).await;
         match &done {
             Ok(()) | Err(Failure::Refused(_)) => self.connection = Some(connection),
             // After a failure of the disk the connection is not trusted again.
@@ -99,20 +104,27 @@ impl Pen {
         }
         if done.is_err() {
             self.listens.clear();
+            self.desk.clear();
         }
         done
     }
 }
 
-async fn apply(connection: &mut SqliteConnection, listens: &mut Listens, ops: &mut [Op]) -> Result<(), Failure> {
+async fn apply(
+    connection: &mut SqliteConnection,
+    listens: &mut Listens,
+    desk: &mut Desk,
+    ops: &mut [Op],
+) -> Result<(), Failure> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     // Callers that wait at the same time have no order among them; kinds are done together, claims last, so that they
     // see what just came in.
+    desk.refresh(&mut transaction).await?;
     taking::take_in(&mut transaction, listens, ops).await?;
-    journal::write(&mut transaction, ops).await?;
-    orders::carry_out(&mut transaction, ops).await?;
-    small::do_all(&mut transaction, ops).await?;
-    claim::claim(&mut transaction, listens, ops).await?;
+    journal::write(&mut transaction, desk, ops).await?;
+    orders::carry_out(&mut transaction, desk, ops).await?;
+    small::do_all(&mut transaction, desk, ops).await?;
+    claim::claim(&mut transaction, listens, desk, ops).await?;
     transaction.commit().await?;
     Ok(())
 }

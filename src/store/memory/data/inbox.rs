@@ -6,7 +6,7 @@ use lf_module::Key;
 use smol_str::SmolStr;
 
 use super::{Data, Kept};
-use crate::store::{Expectation, Position, RunId, Seen, State, StoreError, TakeIn, rules::Standing};
+use crate::store::{Expectation, Met, Position, RunId, Seen, State, StoreError, TakeIn, rules::Standing};
 
 impl Data {
     pub(in crate::store::memory) fn position(&self, listen: &str) -> Option<Position> {
@@ -30,14 +30,17 @@ impl Data {
     }
 
     pub(in crate::store::memory) fn seen(&self, listen: &str, keys: &[Key]) -> BTreeMap<Key, Seen> {
-        let known =
-            |key: &Key| self.seen.get(&(listen.into(), key.clone())).map(|(seen, _)| (key.clone(), seen.clone()));
+        let known = |key: &Key| self.seen.get(&(listen.into(), key.clone())).map(|seen| (key.clone(), seen.clone()));
         keys.iter().filter_map(known).collect()
     }
 
-    pub(in crate::store::memory) fn unseen(&self, listen: &str, round: i64, limit: u32) -> Vec<Seen> {
-        let gone = self.seen.iter().filter(|((name, _), (_, marked))| name == listen && *marked < round);
-        gone.take(limit as usize).map(|(_, (seen, _))| seen.clone()).collect()
+    pub(in crate::store::memory) fn versions(&self, listen: &str, keys: &[Key]) -> BTreeMap<Key, SmolStr> {
+        self.seen(listen, keys).into_iter().map(|(key, seen)| (key, seen.version)).collect()
+    }
+
+    pub(in crate::store::memory) fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Vec<Seen> {
+        let gone = self.seen.iter().filter(|((name, key), _)| name == listen && !met.has(key));
+        gone.take(limit as usize).map(|(_, seen)| seen.clone()).collect()
     }
 
     pub(in crate::store::memory) fn take_in(
@@ -56,14 +59,8 @@ impl Data {
         if batch.position.is_some() {
             kept.clone_from(&batch.position);
         }
-        let round = kept.as_ref().map_or(0, |position| position.round);
         for seen in batch.seen {
-            self.seen.insert((name.clone(), seen.key.clone()), (seen, round));
-        }
-        for key in batch.touched {
-            if let Some((_, marked)) = self.seen.get_mut(&(name.clone(), key)) {
-                *marked = round;
-            }
+            self.seen.insert((name.clone(), seen.key.clone()), seen);
         }
         for key in batch.forget {
             self.seen.remove(&(name.clone(), key));

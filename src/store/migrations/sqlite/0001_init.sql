@@ -8,7 +8,7 @@ CREATE TABLE listen (
     placed        INTEGER NOT NULL DEFAULT 0,  -- it has a position
     cursor        TEXT,
     baseline_done INTEGER NOT NULL DEFAULT 0,
-    round         INTEGER NOT NULL DEFAULT 0
+    listing       INTEGER NOT NULL DEFAULT 0   -- it is in the middle of a listing
 ) STRICT;
 
 -- What a source last showed of each record.
@@ -16,7 +16,6 @@ CREATE TABLE seen (
     listen  INTEGER NOT NULL REFERENCES listen,
     key     TEXT    NOT NULL,
     version TEXT    NOT NULL,
-    round   INTEGER NOT NULL,
     record  TEXT    NOT NULL,
     PRIMARY KEY (listen, key)
 ) STRICT;
@@ -57,6 +56,7 @@ CREATE TABLE run (
 CREATE INDEX run_due ON run (listen, due) WHERE due IS NOT NULL;
 CREATE INDEX run_open ON run (listen, key) WHERE state < 5;
 CREATE INDEX run_parked ON run (listen) WHERE state IN (3, 4);
+CREATE INDEX run_key ON run (key);  -- for people
 
 CREATE TABLE change (
     run    INTEGER PRIMARY KEY REFERENCES run,
