@@ -47,10 +47,10 @@ pub(super) async fn exchanges(companies: usize) -> Reached {
 }
 
 async fn one(client: &Client, session: &str, systems: &Systems, name: &str) {
-    let issue = tool("create_issue", json!({ "title": format!("Follow up {name}"), "team": "ENG" }));
+    let issue = tool("create_issue", &json!({ "title": format!("Follow up {name}"), "team": "ENG" }));
     let issue = answer(message(client, systems, &issue).header("Mcp-Session-Id", session)).await;
     let found = answer(
-        message(client, systems, &tool("search_issues", json!({ "query": name }))).header("Mcp-Session-Id", session),
+        message(client, systems, &tool("search_issues", &json!({ "query": name }))).header("Mcp-Session-Id", session),
     )
     .await;
     let text = issue.pointer("/result/content/0/text").unwrap().as_str().unwrap();
@@ -59,7 +59,7 @@ async fn one(client: &Client, session: &str, systems: &Systems, name: &str) {
     answer(client.post(format!("{}/companies", systems.crm_url())).json(&company)).await;
 }
 
-fn tool(name: &str, arguments: Value) -> Value {
+fn tool(name: &str, arguments: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
 }
 
