@@ -4,7 +4,7 @@
 //! declarations and imports → names of each file        context, connections, imports
 //! types, constants, functions, dependencies first       functions, order, uses
 //!   annotations · statements · exprs · fields · conditions · compare
-//!   hops · pins · writes · entries · calls · builtin_calls · narrow
+//!   hops · pins · writes · entries · calls · builtin_calls · closures · narrow
 //! listens, loops between them, what nothing uses        listens, effects
 //! ```
 //!
@@ -18,6 +18,7 @@ mod body;
 mod builtin_calls;
 mod builtins;
 mod calls;
+mod closures;
 mod compare;
 mod conditions;
 mod connections;

@@ -4,6 +4,7 @@
 //! pest reads them one by one; the builder turns pairs into the tree. A mistake costs its own statement or entry:
 //! everything else is still read, and what could not be read stands in the tree as `Bad`.
 
+mod closures;
 mod errors;
 mod exprs;
 mod hops;
@@ -16,6 +17,8 @@ mod statements;
 mod types;
 
 pub mod ast;
+
+pub(crate) use closures::closure_place;
 
 use crate::{
     diag::{Diagnostic, codes},

@@ -24,7 +24,7 @@ use crate::{
 pub(super) enum Place {
     /// A statement of a function: anything.
     Statement,
-    /// A WHERE or ORDER BY: reads, no writes.
+    /// A WHERE, an ORDER BY or a key of SORT: reads, no writes.
     Hop,
     /// The WHERE of a listen: the changed record and constants.
     Listen,
@@ -39,6 +39,8 @@ pub(super) enum Bound {
     Value,
     Handle,
     Alias,
+    /// The parameter of a closure.
+    Item,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,10 @@ pub(super) struct Body<'c, 'a> {
     pub(super) binding: Option<SmolStr>,
     /// The declared return type.
     pub(super) declared: Option<Option<Ty>>,
+    /// What a `return` leaves, in words.
+    pub(super) leaves: &'static str,
+    /// Closures whose types are only tried out: their mistakes are reported later.
+    pub(super) trials: u32,
 }
 
 /// The record that a bare name may be a field of.
@@ -112,6 +118,8 @@ impl<'c, 'a> Body<'c, 'a> {
             returns: Vec::new(),
             binding: None,
             declared: None,
+            leaves: "this function",
+            trials: 0,
         }
     }
 
@@ -381,7 +389,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 continue;
             }
             let what = match local.bound {
-                Bound::Param => "the parameter",
+                Bound::Param | Bound::Item => "the parameter",
                 Bound::Value => "the value",
                 Bound::Handle => "the answer",
                 Bound::Alias => "the alias",
@@ -391,6 +399,7 @@ impl<'c, 'a> Body<'c, 'a> {
             warnings.push(match local.bound {
                 Bound::Handle => warning.help("leave the name and `=` out, or use it"),
                 Bound::Alias => warning.help("leave the alias out, or use it"),
+                Bound::Item => warning.help(format!("call it `_{}` to say that this is meant", name.text)),
                 Bound::Param | Bound::Value => {
                     warning.help(format!("leave it out, or call it `_{}` to say that this is meant", name.text))
                 }

@@ -104,7 +104,10 @@ impl Body<'_, '_> {
 
     pub(super) fn takes(&mut self, arg: Expr, takes: Takes, builtin: &str) -> Option<Expr> {
         let kind = arg.ty.kind();
-        if kind == Kind::Json && takes != Takes::ListOrJson {
+        if takes == Takes::Any {
+            return Some(arg);
+        }
+        if kind == Kind::Json && !matches!(takes, Takes::ListOrJson | Takes::Json) {
             let text = self.cx.slice(arg.span);
             self.report(
                 Diagnostic::error(codes::MOV_JSON_OPAQUE, arg.span, format!("`{text}` is json, which is opaque"))
@@ -175,6 +178,8 @@ impl Body<'_, '_> {
             Takes::Temporal => matches!(kind, Kind::Date | Kind::Datetime),
             Takes::TextOrList => matches!(kind, Kind::Text | Kind::List),
             Takes::List => kind == Kind::List,
+            Takes::Any => true,
+            Takes::Json => kind == Kind::Json,
             Takes::ListOrJson => matches!(kind, Kind::List | Kind::Json),
             Takes::TextList => members(&|item| item.kind() == Kind::Text),
             Takes::NumberList => members(&|item| item.kind() == Kind::Number),
@@ -207,6 +212,15 @@ fn gives(gives: Gives, first: Option<&Ty>) -> Ty {
         Gives::MaybeMatch => {
             Ty::Record(vec![("text".into(), Ty::Text), ("groups".into(), Ty::List(Box::new(Ty::Text)))]).optional()
         }
+        Gives::Json => Ty::Json,
+        Gives::MaybeJson => Ty::Json.optional(),
+        Gives::MaybeUrl => Ty::Record(vec![
+            ("scheme".into(), Ty::Text),
+            ("host".into(), Ty::Text),
+            ("path".into(), Ty::Text),
+            ("query".into(), Ty::Json),
+        ])
+        .optional(),
         Gives::Same => first.cloned().unwrap_or(Ty::EmptyList),
         Gives::MaybeMember => item.map_or(Ty::Absent, Ty::optional),
         Gives::Member => item.unwrap_or(Ty::EmptyList),
@@ -236,6 +250,8 @@ fn words(takes: Takes) -> &'static str {
         Takes::OrderedList => "a list of texts, numbers or times",
         Takes::ListList => "a list of lists",
         Takes::ListOrJson => "a list or json",
+        Takes::Json => "json",
+        Takes::Any => "any value",
         Takes::Literal(Form::Regex) => "a literal pattern",
         Takes::Literal(Form::Zone) => "a literal time zone",
         Takes::Literal(Form::Time) => "a literal time of day",
@@ -251,7 +267,7 @@ fn json_hint(takes: Takes) -> &'static str {
         Takes::List | Takes::TextList | Takes::OrderedList | Takes::ListOrJson => "text[]",
         Takes::NumberList => "number[]",
         Takes::ListList => "text[][]",
-        Takes::Text | Takes::Scalar | Takes::TextOrList | Takes::Literal(_) => "text",
+        Takes::Text | Takes::Json | Takes::Any | Takes::Scalar | Takes::TextOrList | Takes::Literal(_) => "text",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The built-in functions: their one table of signatures. What they do is the run machine's.
 
 use super::typed::Builtin;
+use crate::syntax::ast;
 
 /// What an argument may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub(super) enum Takes {
     ListList,
     /// A list or json.
     ListOrJson,
+    Json,
+    /// Anything, also what is absent.
+    Any,
     /// A text known when it is checked.
     Literal(Form),
 }
@@ -53,6 +57,10 @@ pub(super) enum Gives {
     MaybeDuration,
     /// `{ text, groups } | absent`
     MaybeMatch,
+    Json,
+    MaybeJson,
+    /// `{ scheme, host, path, query } | absent`
+    MaybeUrl,
     /// The list itself.
     Same,
     /// A member of the list, or absent.
@@ -86,8 +94,8 @@ macro_rules! signatures {
 
 use Form::{Direction, Pattern, Regex, Time, Zone};
 use Takes::{
-    Date, List, ListList, ListOrJson, Literal, Number, NumberList, OrderedList, Scalar, Temporal, Text, TextList,
-    TextOrList,
+    Any, Date, Json, List, ListList, ListOrJson, Literal, Number, NumberList, OrderedList, Scalar, Temporal, Text,
+    TextList, TextOrList,
 };
 
 signatures! {
@@ -130,11 +138,61 @@ signatures! {
     "DISTINCT"  Distinct  (List)                                1 Same;
     "FLAT"      Flat      (ListList)                            1 Member;
     "RANGE"     Range     (Number, Number)                      2 NumberList;
+    "KEYS"      Keys      (Json)                                1 TextList;
+    "JSON"      Json      (Any)                                 1 Json;
+    "PARSE"     Parse     (Text)                                1 MaybeJson;
+    "PRINT"     Print     (Any)                                 1 Text;
+    "HASH"      Hash      (Text)                                1 Text;
+    "URL"       Url       (Text)                                1 MaybeUrl;
+    "ENCODE"    Encode    (Text)                                1 Text;
 }
 
-/// Belongs to the language and is refused by name.
-const NOT_BUILT: [&str; 11] =
-    ["MAP", "FILTER", "REDUCE", "GROUP", "KEYS", "JSON", "PARSE", "PRINT", "HASH", "URL", "ENCODE"];
+/// The built-ins that walk a list with a closure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Through {
+    Map,
+    Filter,
+    Reduce,
+    Group,
+    Sort,
+}
+
+impl Through {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Map => "MAP",
+            Self::Filter => "FILTER",
+            Self::Reduce => "REDUCE",
+            Self::Group => "GROUP",
+            Self::Sort => "SORT",
+        }
+    }
+
+    /// How it is written.
+    pub(super) fn written(self) -> &'static str {
+        match self {
+            Self::Map => "MAP(list, (item) => …)",
+            Self::Filter => "FILTER(list, (item) => …)",
+            Self::Reduce => "REDUCE(list, start, (total, item) => …)",
+            Self::Group => "GROUP(list, (item) => …)",
+            Self::Sort => "SORT(list, (item) => …, \"desc\")",
+        }
+    }
+}
+
+/// What a call with this name walks, if it takes a closure. `SORT` also goes without one.
+pub(super) fn through(name: &str, call: &ast::Call) -> Option<Through> {
+    Some(match name {
+        "MAP" => Through::Map,
+        "FILTER" => Through::Filter,
+        "REDUCE" => Through::Reduce,
+        "GROUP" => Through::Group,
+        "SORT" if call.args.iter().any(|arg| matches!(arg.value.kind, ast::ExprKind::Closure(_))) => Through::Sort,
+        _ => return None,
+    })
+}
+
+const CLOSURES: [&str; 4] = ["MAP", "FILTER", "REDUCE", "GROUP"];
 
 /// The two that the table cannot express.
 pub(super) const COALESCE: &str = "COALESCE";
@@ -144,13 +202,9 @@ pub(super) fn find(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name == name)
 }
 
-pub(super) fn is_not_built(name: &str) -> bool {
-    NOT_BUILT.contains(&name)
-}
-
 /// Every name that a call can have without a declaration.
 pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
-    SIGNATURES.iter().map(|signature| signature.name).chain(NOT_BUILT).chain([COALESCE, ERROR])
+    SIGNATURES.iter().map(|signature| signature.name).chain(CLOSURES).chain([COALESCE, ERROR])
 }
 
 /// Whether a name means something everywhere, so that no declaration may take it.

@@ -15,6 +15,8 @@ use crate::{
     types::{Kind, Ty, relation},
 };
 
+const CANNOT_WRITE: &str = "a WHERE, an ORDER BY or a key of `SORT` cannot write";
+
 impl Body<'_, '_> {
     /// A call whose value is wanted.
     pub(super) fn call_value(&mut self, span: Span, call: &ast::Call) -> Option<Expr> {
@@ -40,6 +42,11 @@ impl Body<'_, '_> {
     /// A call that is a statement: it is there for what it does.
     pub(super) fn call_statement(&mut self, span: Span, call: &ast::Call) -> Option<Expr> {
         let name = &call.callee;
+        if let Some(way) = builtins::through(&name.text, call)
+            && !self.is_declared(name)
+        {
+            return self.through_for_effects(span, call, way);
+        }
         if (builtins::find(&name.text).is_some() || name.text == builtins::COALESCE) && !self.is_declared(name) {
             self.report(
                 Diagnostic::error(
@@ -80,6 +87,11 @@ impl Body<'_, '_> {
             self.not_callable(name, "a value");
             return None;
         }
+        if let Some(way) = builtins::through(&name.text, call) {
+            let typed = self.through(span, call, way, true)?;
+            let returns = Returns::Gives(typed.ty.clone());
+            return Some((typed, returns));
+        }
         if let Some(signature) = builtins::find(&name.text) {
             let typed = self.builtin(span, call, signature)?;
             let returns = Returns::Gives(typed.ty.clone());
@@ -91,12 +103,7 @@ impl Body<'_, '_> {
             return Some((typed, returns));
         }
         self.visit_args(call);
-        if builtins::is_not_built(&name.text) {
-            self.report(
-                Diagnostic::error(codes::MOV_NOT_BUILT, name.span, format!("`{}` is not built yet", name.text))
-                    .label("belongs to the language, but this version does not run it"),
-            );
-        } else if name.text == builtins::ERROR {
+        if name.text == builtins::ERROR {
             self.report(
                 Diagnostic::error(codes::MOV_NAME_NOT_VALUE, name.span, "`ERROR` is a statement, not a value")
                     .label("ends the run, so nothing comes back")
@@ -149,7 +156,11 @@ impl Body<'_, '_> {
     /// Checks arguments for their own mistakes only.
     pub(super) fn visit_args(&mut self, call: &ast::Call) {
         for arg in &call.args {
-            let _checked = self.expr(&arg.value);
+            if let ast::ExprKind::Closure(closure) = &arg.value.kind {
+                self.visit_closure(closure);
+            } else {
+                let _checked = self.expr(&arg.value);
+            }
         }
     }
 
@@ -192,7 +203,7 @@ impl Body<'_, '_> {
         let (what, help) = match self.place {
             Place::Statement => return true,
             Place::Hop if !writes => return true,
-            Place::Hop => ("a WHERE or ORDER BY cannot write", "call it before the hop and compare with its answer"),
+            Place::Hop => (CANNOT_WRITE, "call it before, and use its answer here"),
             Place::Listen => ("the WHERE of a listen calls no functions", "test it at the start of the fired function"),
             Place::Constant => ("a file-level value calls no functions", "call it inside a function"),
         };
@@ -202,6 +213,19 @@ impl Body<'_, '_> {
                 .help(help),
         );
         false
+    }
+
+    /// Reports a statement that writes in a closure that stands where nothing may write.
+    pub(super) fn may_write(&mut self, at: Span) {
+        let what = match self.place {
+            Place::Statement => return,
+            Place::Hop => CANNOT_WRITE,
+            Place::Listen => "the WHERE of a listen cannot write",
+            Place::Constant => "a file-level value cannot write",
+        };
+        self.report(
+            Diagnostic::error(codes::MOV_CALL_PLACE, at, what).label("writes").help("write before it or after it"),
+        );
     }
 
     /// One argument for each parameter, in the order of the parameters.

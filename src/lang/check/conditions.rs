@@ -83,6 +83,7 @@ impl Body<'_, '_> {
             | ast::ExprKind::If { .. }
             | ast::ExprKind::List(_)
             | ast::ExprKind::Record(_)
+            | ast::ExprKind::Closure(_)
             | ast::ExprKind::Bad => self.expr(expr),
         }
     }

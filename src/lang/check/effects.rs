@@ -7,8 +7,8 @@ use super::{
     context::Context,
     order,
     typed::{
-        Block, EntryMode, Expr, ExprKind, Function, FunctionId, Item, Listen, Path, PathStart, RecordItem,
-        StatementKind, WriteTarget,
+        Block, ClosureBody, EntryMode, Expr, ExprKind, Function, FunctionId, Item, Listen, Path, PathStart, RecordItem,
+        StatementKind, Way, WriteTarget,
     },
 };
 use crate::{
@@ -22,13 +22,15 @@ pub(super) struct Effects {
     /// It is not known yet: taken to write.
     pub(super) pending: bool,
     pub(super) reads: bool,
+    /// It may end the run with `ERROR`.
+    fails: bool,
     pub(super) writes: IndexSet<TypeRef>,
     pub(super) calls: IndexSet<usize>,
 }
 
 impl Default for Effects {
     fn default() -> Self {
-        Self { pending: true, reads: false, writes: IndexSet::new(), calls: IndexSet::new() }
+        Self { pending: true, reads: false, fails: false, writes: IndexSet::new(), calls: IndexSet::new() }
     }
 }
 
@@ -48,7 +50,11 @@ impl Effects {
         for statement in block {
             match &statement.kind {
                 StatementKind::Bind { value, local: _ } => self.expr(value),
-                StatementKind::Do(value) | StatementKind::Fail(value) => self.expr(value),
+                StatementKind::Do(value) => self.expr(value),
+                StatementKind::Fail(why) => {
+                    self.fails = true;
+                    self.expr(why);
+                }
                 StatementKind::Write { write, bind: _ } => {
                     self.writes.insert(write.on.clone());
                     if let WriteTarget::CreateUnder { owner: record, edge: _ } | WriteTarget::Update(record) =
@@ -149,7 +155,28 @@ impl Effects {
                 }
             }
             ExprKind::Read(path) => self.path(path),
+            ExprKind::Through(through) => {
+                self.expr(&through.list);
+                if let Way::Reduce { start, total: _ } = &through.way {
+                    self.expr(start);
+                }
+                self.closure(&through.body);
+            }
         }
+    }
+
+    fn closure(&mut self, body: &ClosureBody) {
+        match body {
+            ClosureBody::Value(value) => self.expr(value),
+            ClosureBody::Block(block) => self.block(block),
+        }
+    }
+
+    /// Whether a closure does anything but compute a value.
+    pub(super) fn acts(body: &ClosureBody) -> bool {
+        let mut effects = Self { pending: false, ..Self::default() };
+        effects.closure(body);
+        effects.fails || !effects.calls.is_empty() || !effects.writes.is_empty()
     }
 }
 

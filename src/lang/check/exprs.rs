@@ -13,7 +13,10 @@ use super::{
 use crate::{
     diag::{Diagnostic, codes},
     source::Span,
-    syntax::ast::{self, BinaryOp, Name, TextPart, UnaryOp},
+    syntax::{
+        ast::{self, BinaryOp, Name, TextPart, UnaryOp},
+        closure_place,
+    },
     types::{Kind, Ty, relation},
 };
 
@@ -45,6 +48,11 @@ impl Body<'_, '_> {
             ast::ExprKind::If { arms, otherwise } => self.if_value(span, arms, otherwise),
             ast::ExprKind::List(items) => self.list(span, items),
             ast::ExprKind::Record(items) => self.record(span, items),
+            ast::ExprKind::Closure(closure) => {
+                self.visit_closure(closure);
+                self.report(closure_place(closure.head));
+                None
+            }
             ast::ExprKind::Bad => None,
         }
     }

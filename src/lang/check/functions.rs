@@ -279,9 +279,14 @@ fn inferred(cx: &mut Context<'_>, index: usize, returns: &[super::body::Return],
     if !ends && undeclared {
         missing_return(cx, index, "gives a value back on other ways");
     }
+    common(cx, values).map_or(Returns::Failed, |ty| ty.map_or(Returns::Nothing, Returns::Gives))
+}
+
+/// The type that all values given back have in common; `None` if that was reported. `Some(None)` if there are none.
+pub(super) fn common(cx: &mut Context<'_>, values: Vec<(crate::source::Span, Option<Ty>)>) -> Option<Option<Ty>> {
     let mut common: Option<(Ty, crate::source::Span)> = None;
     for (span, ty) in values {
-        let Some(ty) = ty else { return Returns::Failed };
+        let ty = ty?;
         common = match common {
             None => Some((ty, span)),
             Some((so_far, first)) => match relation::join(&so_far, &ty, &cx.graph) {
@@ -298,12 +303,12 @@ fn inferred(cx: &mut Context<'_>, index: usize, returns: &[super::body::Return],
                         .also(first, one)
                         .help("give values of one type"),
                     );
-                    return Returns::Failed;
+                    return None;
                 }
             },
         };
     }
-    common.map_or(Returns::Nothing, |(ty, _)| Returns::Gives(ty))
+    Some(common.map(|(ty, _)| ty))
 }
 
 fn missing_return(cx: &mut Context<'_>, index: usize, why: &str) {

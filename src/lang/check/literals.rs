@@ -52,6 +52,7 @@ pub(super) fn literal(expr: &Expr) -> Option<Value> {
         | ExprKind::Exists(_)
         | ExprKind::If { .. }
         | ExprKind::Record(_)
+        | ExprKind::Closure(_)
         | ExprKind::Bad => None,
     }
 }

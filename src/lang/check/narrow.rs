@@ -49,8 +49,14 @@ impl Chain {
             | ExprKind::Record(_)
             | ExprKind::Call { .. }
             | ExprKind::Builtin { .. }
+            | ExprKind::Through(_)
             | ExprKind::Read(_) => None,
         }
+    }
+
+    /// A local alone.
+    pub(super) fn local(local: LocalId) -> Self {
+        Self { root: Root::Local(local), fields: Vec::new() }
     }
 
     /// The chain of a field of a local.
@@ -115,6 +121,7 @@ pub(super) fn proof(condition: &Expr) -> Proof {
         | ExprKind::Record(_)
         | ExprKind::Call { .. }
         | ExprKind::Builtin { .. }
+        | ExprKind::Through(_)
         | ExprKind::Read(_) => Proof::default(),
     }
 }

@@ -399,6 +399,11 @@ fn reads<'e>(expr: &'e ast::Expr, visit: &mut impl FnMut(&'e ast::Expr)) {
                 }));
             }
             ast::ExprKind::Call(call) => open.extend(call.args.iter().map(|arg| &arg.value)),
+            ast::ExprKind::Closure(closure) => {
+                if let ast::ClosureBody::Value(value) = &closure.body {
+                    open.push(value);
+                }
+            }
             ast::ExprKind::Unary { operand, op: _, op_span: _ }
             | ast::ExprKind::Is { operand, ty: _ }
             | ast::ExprKind::As { operand, ty: _ }
@@ -451,6 +456,7 @@ fn not_fixable(value: &ast::Expr, landed: &Landed, own: &dyn Fn(&ast::Name) -> b
         | ast::ExprKind::Duration(_)
         | ast::ExprKind::Bool(_)
         | ast::ExprKind::Null
+        | ast::ExprKind::Closure(_)
         | ast::ExprKind::Bad => None,
         ast::ExprKind::Name(name) => {
             let own = Some(&name.text) == landed.alias.as_ref() || own(name);
@@ -524,6 +530,7 @@ fn unsendable(test: &ast::Expr) -> Option<(Span, &'static str)> {
             | ast::ExprKind::Duration(_)
             | ast::ExprKind::Bool(_)
             | ast::ExprKind::Null
+            | ast::ExprKind::Closure(_)
             | ast::ExprKind::Bad => {}
         }
     }

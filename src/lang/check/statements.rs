@@ -83,6 +83,7 @@ impl Body<'_, '_> {
                 (value.map(|value| StatementKind::Bind { local, value }), false)
             }
             ast::StatementKind::Write { bind, write } => {
+                self.may_write(Span { end: write.span.start + 5, ..write.span });
                 self.binding = bind.as_ref().map(|name| name.text.clone());
                 let checked = self.write(write);
                 self.binding = None;
@@ -96,7 +97,10 @@ impl Body<'_, '_> {
                 });
                 (checked.map(|write| StatementKind::Write { bind, write }), false)
             }
-            ast::StatementKind::Delete { target } => (self.delete(target), false),
+            ast::StatementKind::Delete { target } => {
+                self.may_write(Span { end: span.start + 6, ..span });
+                (self.delete(target), false)
+            }
             ast::StatementKind::Each { path, body } => (self.each(path, body), false),
             ast::StatementKind::If { arms, otherwise } => {
                 let (kind, ends) = self.if_statement(arms, otherwise.as_ref());
@@ -231,7 +235,7 @@ impl Body<'_, '_> {
             if let Some(Some(declared)) = self.declared.clone() {
                 let wanted = self.show(&declared);
                 self.report(
-                    Diagnostic::error(codes::MOV_RETURN_VALUE, span, format!("this function gives back `{wanted}`"))
+                    Diagnostic::error(codes::MOV_RETURN_VALUE, span, format!("{} gives back `{wanted}`", self.leaves))
                         .label("gives nothing")
                         .help("write the value after `return`"),
                 );
@@ -241,17 +245,20 @@ impl Body<'_, '_> {
         };
         let typed = self.expr(value);
         self.returns.push(Return { span: value.span, value: Some(typed.as_ref().map(|typed| typed.ty.clone())) });
-        let typed = typed?;
-        let Some(Some(declared)) = self.declared.clone() else {
-            return Some(StatementKind::Return(Some(typed)));
-        };
+        let typed = self.given(typed?)?;
+        Some(StatementKind::Return(Some(typed)))
+    }
+
+    /// What is given back, if it is of the declared type.
+    pub(super) fn given(&mut self, typed: typed::Expr) -> Option<typed::Expr> {
+        let Some(Some(declared)) = self.declared.clone() else { return Some(typed) };
         if relation::fits(&typed.ty, &declared, &self.cx.graph) {
-            return Some(StatementKind::Return(Some(typed)));
+            return Some(typed);
         }
         if let Some(present) = typed.ty.present()
             && relation::fits(present, &declared, &self.cx.graph)
         {
-            let why = format!("this function gives back `{}`", self.show(&declared));
+            let why = format!("{} gives back `{}`", self.leaves, self.show(&declared));
             self.ensure_present(typed, &why);
             return None;
         }
@@ -260,7 +267,7 @@ impl Body<'_, '_> {
             Diagnostic::error(
                 codes::MOV_RETURN_TYPE,
                 typed.span,
-                format!("this function gives back `{wanted}`, not `{given}`"),
+                format!("{} gives back `{wanted}`, not `{given}`", self.leaves),
             )
             .label(given),
         );

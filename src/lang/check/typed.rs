@@ -277,8 +277,42 @@ pub enum ExprKind {
         builtin: Builtin,
         args: Vec<Expr>,
     },
+    /// A list walked by a closure: `MAP` and its kin.
+    Through(Box<Through>),
     /// A path as a value: one record, `record | absent`, or a list, as its count says.
     Read(Box<Path>),
+}
+
+/// `MAP(list, (item) => …)` and its kin. The closure's names are locals of the function it stands in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Through {
+    pub way: Way,
+    pub list: Expr,
+    /// The member that the closure is given.
+    pub item: LocalId,
+    pub body: ClosureBody,
+}
+
+/// What becomes of the values that a closure gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Way {
+    /// A list of them. Without a value it is run for its effects alone.
+    Map,
+    /// The members for which it is true.
+    Filter,
+    /// Each is the total that the next one is given.
+    Reduce { start: Expr, total: LocalId },
+    /// `{ key, items }` for each distinct one, in the order in which they first come.
+    Group,
+    /// The members in their order.
+    Sort { descending: bool },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClosureBody {
+    Value(Expr),
+    /// A `return` in it leaves the closure.
+    Block(Block),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -360,8 +394,19 @@ pub enum Builtin {
     Only,
     At,
     Sort,
+    /// A list by the list of its keys: what `SORT` with a closure becomes.
+    SortBy,
+    /// A list by the list of its keys: what `GROUP` becomes.
+    GroupBy,
     Distinct,
     Flat,
     Range,
+    Keys,
+    Json,
+    Parse,
+    Print,
+    Hash,
+    Url,
+    Encode,
     Coalesce,
 }

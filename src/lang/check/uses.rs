@@ -1,8 +1,8 @@
 //! Which names a declaration mentions, and which it binds. Looks nothing up.
 
 use crate::syntax::ast::{
-    Block, Entry, Expr, ExprKind, Hop, ListItem, Name, Path, RecordItem, Statement, StatementKind, TextPart, TypeExpr,
-    TypeKind, WriteTarget,
+    Block, Closure, ClosureBody, Entry, Expr, ExprKind, Hop, ListItem, Name, Path, RecordItem, Statement,
+    StatementKind, TextPart, TypeExpr, TypeKind, WriteTarget,
 };
 
 /// What a walk over a tree found, in the order of the text.
@@ -157,6 +157,18 @@ impl<'a> Uses<'a> {
                     self.expr(value);
                 }
             }
+            ExprKind::Closure(closure) => self.closure(closure),
         }
+    }
+
+    /// A `return` in it leaves the closure, not the function.
+    fn closure(&mut self, closure: &'a Closure) {
+        let gives = self.gives;
+        self.binds.extend(&closure.params);
+        match &closure.body {
+            ClosureBody::Value(value) => self.expr(value),
+            ClosureBody::Block(block) => self.block(block),
+        }
+        self.gives = gives;
     }
 }

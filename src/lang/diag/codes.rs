@@ -124,6 +124,8 @@ codes! {
     MOV_CALL_NOT_FUNCTION           Error       Files "1";
     MOV_CALL_NO_VALUE               Error       Files "1";
     MOV_CALL_PLACE                  Error       Files "1";
+    MOV_CLOSURE_PARAMS              Error       Files "1";
+    MOV_CLOSURE_PLACE               Error       Files "1";
     MOV_CONSTANT_CYCLE              Error       Files "1";
     MOV_NO_EFFECT                   Error       Files "1";
     MOV_RETURN_MISSING              Error       Files "1";

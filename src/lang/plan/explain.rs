@@ -93,6 +93,9 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
             Op::Each { body, .. } => {
                 open.push(Open { steps: block(function, body.0), at: 0, depth: depth + 1, then: None });
             }
+            Op::Enter { block: entered } => {
+                open.push(Open { steps: block(function, entered.0), at: 0, depth: depth + 1, then: None });
+            }
             Op::If { then, otherwise, .. } => {
                 if let Some(otherwise) = otherwise {
                     open.push(Open {
@@ -111,6 +114,7 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
             | Op::Write(_)
             | Op::Delete { .. }
             | Op::Call { .. }
+            | Op::Leave { .. }
             | Op::Return(_)
             | Op::Fail(_) => {}
         }
@@ -157,6 +161,8 @@ fn explain_step(out: &mut String, writer: &exprs::Writer<'_>, depth: usize, step
         Op::If { condition, then: _, otherwise: _ } => {
             line(out, depth, format_args!("if {}", writer.expr(*condition)));
         }
+        Op::Enter { block: _ } => line(out, depth, format_args!("closure")),
+        Op::Leave { block: _ } => line(out, depth, format_args!("leave the closure")),
         Op::Write(write) => {
             let bound = write.slot.map(|slot| format!("{} = ", writer.slot(slot))).unwrap_or_default();
             let path = plan.path_of(&write.on);

@@ -200,6 +200,14 @@ pub enum Op {
         then: BlockId,
         otherwise: Option<BlockId>,
     },
+    /// Runs a block: the body of a closure, which [`Op::Leave`] may leave early.
+    Enter {
+        block: BlockId,
+    },
+    /// Goes on after the step that entered the block.
+    Leave {
+        block: BlockId,
+    },
     Write(Box<Write>),
     Delete {
         label: SmolStr,

@@ -2,6 +2,7 @@
 //!
 //! INVARIANT: what is lowered was checked; nothing is validated again here, and nothing can fail.
 
+mod closures;
 mod exprs;
 mod paths;
 
@@ -169,11 +170,13 @@ struct Body<'a, 's> {
     here: usize,
     slots: u32,
     labels: BTreeMap<String, u32>,
+    /// The closures that are open, innermost last: where what they give goes, and their block.
+    closures: Vec<(Slot, BlockId)>,
 }
 
 impl<'a, 's> Body<'a, 's> {
     fn new(shared: &'a mut Shared<'s>, locals: u32) -> Self {
-        Self { shared, blocks: vec![Vec::new()], here: 0, slots: locals, labels: BTreeMap::new() }
+        Self { shared, blocks: vec![Vec::new()], here: 0, slots: locals, labels: BTreeMap::new(), closures: Vec::new() }
     }
 
     fn finish(self) -> (u32, Vec<Block>) {
@@ -251,7 +254,15 @@ impl<'a, 's> Body<'a, 's> {
             }
             StatementKind::Return(value) => {
                 let value = value.as_ref().map(|value| self.expr(value));
-                self.step(place, Op::Return(value));
+                match self.closures.last().copied() {
+                    None => self.step(place, Op::Return(value)),
+                    Some((slot, block)) => {
+                        if let Some(value) = value {
+                            self.step(place, Op::Set { slot, value });
+                        }
+                        self.step(place, Op::Leave { block });
+                    }
+                }
             }
             StatementKind::Fail(why) => {
                 let why = self.expr(why);

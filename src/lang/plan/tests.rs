@@ -14,11 +14,12 @@ use crate::{
     syntax,
 };
 
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 6] = [
     ("lazy", include_str!("../../../tests/corpus/plan/lazy.mvt")),
     ("triage", include_str!("../../../tests/corpus/plan/triage.mvt")),
     ("values", include_str!("../../../tests/corpus/plan/values.mvt")),
     ("walks", include_str!("../../../tests/corpus/plan/walks.mvt")),
+    ("closures", include_str!("../../../tests/corpus/plan/closures.mvt")),
     ("writes", include_str!("../../../tests/corpus/plan/writes.mvt")),
 ];
 
@@ -89,7 +90,9 @@ fn plans_are_explained() {
 #[test]
 fn plans_run() {
     for (name, text) in TEXTS {
-        let (lines, finish) = trace(&plan_of(name, text), &catalog(), 1);
+        // In the first world there is nobody to walk through.
+        let seed = if name == "closures" { 2 } else { 1 };
+        let (lines, finish) = trace(&plan_of(name, text), &catalog(), seed);
         insta::assert_snapshot!(format!("{name}_run"), format!("{}\n{finish:?}\n", lines.join("\n")));
     }
 }
@@ -154,6 +157,18 @@ fn the_deepest_program_runs() {
         ("texts", 60, |depth| format!("return LENGTH({}1{})", "\"${".repeat(depth), "}\"".repeat(depth))),
         ("choices", 125, |depth| {
             format!("return {}1{}", "IF company.Active THEN ".repeat(depth), " ELSE 2 END".repeat(depth))
+        }),
+        ("closures", 28, |depth| {
+            let open: String = (0..depth).map(|at| format!("MAP([1], (_x{at}) => ")).collect();
+            format!("return LENGTH({open}[1]{})", ")".repeat(depth))
+        }),
+        ("reductions", 28, |depth| {
+            let open: String = (0..depth).map(|at| format!("REDUCE([1], [], (_a{at}, _b{at}) => ")).collect();
+            format!("return LENGTH({open}[1]{})", ")".repeat(depth))
+        }),
+        ("closures of blocks", 28, |depth| {
+            let open: String = (0..depth).map(|at| format!("MAP([1], (_x{at}) => {{ return ")).collect();
+            format!("return LENGTH({open}[1]{})", " })".repeat(depth))
         }),
         ("right", 127, |depth| format!("return {}1{}", "(1 + ".repeat(depth), ")".repeat(depth))),
         ("blocks", 127, |depth| {

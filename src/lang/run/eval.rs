@@ -5,6 +5,7 @@
 
 pub(super) mod builtins;
 pub(super) mod compare;
+pub(super) mod data;
 pub(super) mod lists;
 pub(super) mod number;
 pub(super) mod pattern;

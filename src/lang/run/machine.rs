@@ -133,6 +133,15 @@ fn perform(plan: &Plan, state: &mut RunState, step: &Step) -> Result<Flow, Failu
             }
             Ok(Flow::Moved)
         }
+        Op::Enter { block } => {
+            advance(state);
+            open(state, *block, None);
+            Ok(Flow::Moved)
+        }
+        Op::Leave { block } => {
+            leave_block(state, *block)?;
+            Ok(Flow::Moved)
+        }
         Op::Read(read) => read::ask(plan, state, step.place, read).map(Flow::Effect),
         Op::Write(write) => write::ask(plan, state, step.place, write).map(Flow::Effect),
         Op::Delete { label, on, target } => {
@@ -234,6 +243,17 @@ fn open(state: &mut RunState, block: BlockId, each: Option<Each>) {
     if let Some(frame) = state.frames.last_mut() {
         frame.open.push(Open { block, at: 0, each });
     }
+}
+
+/// Closes a block and everything that is open in it.
+fn leave_block(state: &mut RunState, block: BlockId) -> Result<(), Failure> {
+    let open = state.frames.last_mut().map(|frame| &mut frame.open);
+    let found = open.and_then(|open| {
+        let place = open.iter().rposition(|open| open.block == block)?;
+        open.truncate(place);
+        Some(())
+    });
+    found.ok_or_else(|| damaged("a block is not open"))
 }
 
 fn enter(

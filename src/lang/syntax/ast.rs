@@ -326,8 +326,25 @@ pub enum ExprKind {
     },
     List(Vec<ListItem>),
     Record(Vec<RecordItem>),
+    /// An argument of a built-in; nowhere else.
+    Closure(Box<Closure>),
     /// Could not be read and was reported.
     Bad,
+}
+
+/// `(x) => expr`, `(x) => { … }`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closure {
+    /// From `(` to `)`.
+    pub head: Span,
+    pub params: Vec<Name>,
+    pub body: ClosureBody,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClosureBody {
+    Value(Expr),
+    Block(Block),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

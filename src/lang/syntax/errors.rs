@@ -281,7 +281,14 @@ impl Reader<'_> {
             );
         }
         if found == "=>" {
-            return Some(Diagnostic::error(codes::MOV_NOT_BUILT, span, "closures are not built yet"));
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_UNEXPECTED,
+                    span,
+                    "no parameters of a closure stand before this `=>`",
+                )
+                .help("a closure is written `(x) => x.Name`"),
+            );
         }
         None
     }
@@ -395,6 +402,7 @@ fn word_of(rule: Rule) -> Option<&'static str> {
         Rule::hop => "a hop",
         Rule::hop_edge | Rule::habit_edge => "an edge (`:Name`)",
         Rule::hop_end => "`]->`",
+        Rule::closure | Rule::closure_head | Rule::closure_params => "a closure",
         Rule::block | Rule::entries | Rule::raw_brace => "`{`",
         Rule::colon => "`:`",
         Rule::param => "a parameter (`name: <type>`)",

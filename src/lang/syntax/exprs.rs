@@ -3,6 +3,7 @@
 
 use super::{
     ast::{Arg, BinaryOp, Call, Expr, ExprKind, ListItem, Name, RecordItem, UnaryOp},
+    closures::closure_place,
     operators::{Built, Operator, Row},
     pairs::{Children, Node, Reader, Rule},
 };
@@ -252,18 +253,9 @@ impl Reader<'_> {
                 Some(inner) => self.sub(inner),
                 None => Built::bad(span),
             },
-            Rule::closure => {
-                self.not_built(span, "closures are not built yet");
-                Built::bad(span)
-            }
-            Rule::habit_closure => {
-                let Some(name) = Children::of(node).take(Rule::word).map(|word| self.name(&word)) else {
-                    return Built::bad(span);
-                };
-                let right = format!("({})", self.source(name.span));
-                let problem = Diagnostic::error(codes::MOV_NOT_BUILT, span, "closures are not built yet")
-                    .help(format!("the parameters of a closure will stand in parentheses: `{right} => …`"));
-                self.report(problem);
+            Rule::lone_closure => {
+                let head = Children::of(node).any().map_or(span, |head| self.span(&head));
+                self.report(closure_place(head));
                 Built::bad(span)
             }
             Rule::when => self.when(node),
@@ -295,7 +287,11 @@ impl Reader<'_> {
             let mut parts = Children::of(argument);
             let name = parts.take(Rule::word).map(|word| self.name(&word));
             self.colon(&mut parts, "a named argument");
-            let Some(value) = parts.take(Rule::expr).map(|expr| self.sub(expr)) else { continue };
+            let value = match parts.any() {
+                Some(node) if node.as_rule() == Rule::closure => self.closure(node),
+                Some(node) => self.sub(node),
+                None => continue,
+            };
             height = height.max(value.height);
             args.push(Arg { name, value: value.expr });
         }

@@ -113,7 +113,8 @@ impl Reader<'_> {
             | ExprKind::Exists(_)
             | ExprKind::If { .. }
             | ExprKind::List(_)
-            | ExprKind::Record(_) => None,
+            | ExprKind::Record(_)
+            | ExprKind::Closure(_) => None,
         };
         if count.is_none() {
             let problem = Diagnostic::error(

@@ -25,7 +25,7 @@ pub(super) fn read(
 ) -> Item {
     let mut text = copy.get(piece.start..piece.end).unwrap_or_default().to_owned();
     text.push_str(&piece.closers);
-    let mut reader = Reader { file, text: &text, base: piece.start, end: piece.end, problems: Vec::new() };
+    let mut reader = Reader { file, text: &text, base: piece.start, end: piece.end, problems: Vec::new(), highest: 0 };
     let span = reader.place(0, piece.end - piece.start);
     let item = if piece.too_deep {
         Item::Bad { span, name: reader.declared_name() }

@@ -4,6 +4,7 @@
 
 use super::{
     ast::{Arg, BinaryOp, Call, Expr, ExprKind, Name, UnaryOp},
+    closures::WEIGHT,
     pairs::Reader,
 };
 use crate::{
@@ -179,6 +180,7 @@ impl Reader<'_> {
     /// A node of the tree, unless the tree grows too high.
     pub(super) fn built(&mut self, span: Span, kind: ExprKind, below: u32) -> Built {
         if below < MOST_HEIGHT {
+            self.highest = self.highest.max(below + 1);
             return Built { expr: Expr { span, kind }, height: below + 1 };
         }
         if below == REPORTED {
@@ -187,10 +189,11 @@ impl Reader<'_> {
         let problem = Diagnostic::error(
             codes::MOV_PARSE_TOO_DEEP,
             span,
-            format!("this expression nests deeper than {MOST_HEIGHT}, counting each operator of a chain"),
+            format!("this expression nests deeper than {MOST_HEIGHT}, counting each operator of a chain, and a closure as {WEIGHT}"),
         )
         .help("bind parts of it to names");
         self.report(problem);
+        self.highest = REPORTED;
         Built { expr: Expr { span, kind: ExprKind::Bad }, height: REPORTED }
     }
 

@@ -72,6 +72,8 @@ pub(super) struct Reader<'f> {
     pub(super) base: usize,
     pub(super) end: usize,
     pub(super) problems: Vec<Diagnostic>,
+    /// The highest tree built so far in the closure that is being read.
+    pub(super) highest: u32,
 }
 
 impl Reader<'_> {

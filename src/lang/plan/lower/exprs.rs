@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::{Body, described};
 use crate::{
-    check::typed::{self, Builtin, ExprKind, Item, Op as Operator, RecordItem},
+    check::typed::{self, Builtin, ExprKind, Item, Op as Operator, RecordItem, Way},
     plan::ir::{self, Expected, Expr, ExprId, Field, FunctionIndex, Op, Slot},
     types::Ty,
 };
@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn has_steps(expr: &typed::Expr) -> bool {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Constant(_) => false,
-        ExprKind::Call { .. } | ExprKind::Read(_) => true,
+        ExprKind::Call { .. } | ExprKind::Read(_) | ExprKind::Through(_) => true,
         ExprKind::Field { base, name: _ } => has_steps(base),
         ExprKind::Not(operand)
         | ExprKind::Negate(operand)
@@ -90,6 +90,7 @@ impl Body<'_, '_> {
                 | ExprKind::List(_)
                 | ExprKind::Record(_)
                 | ExprKind::Call { .. }
+                | ExprKind::Through(_)
                 | ExprKind::Builtin { .. } => Expr::Present(self.lower(operand, true)),
             },
             ExprKind::If { arms, otherwise } => return self.conditional(expr, arms, otherwise),
@@ -124,6 +125,7 @@ impl Body<'_, '_> {
             }
             ExprKind::Builtin { builtin: Builtin::Coalesce, args } => return self.coalesce(expr, args),
             ExprKind::Builtin { builtin, args } => Expr::Builtin { builtin: *builtin, args: self.strict(args) },
+            ExprKind::Through(through) => return self.through(expr.span, through),
             ExprKind::Read(path) => return self.landed(path, None),
         };
         self.add(lowered)
@@ -152,6 +154,7 @@ impl Body<'_, '_> {
             | ExprKind::List(_)
             | ExprKind::Record(_)
             | ExprKind::Call { .. }
+            | ExprKind::Through(_)
             | ExprKind::Builtin { .. } => self.expr(value),
         };
         if self.shared.exprs.get(id.0 as usize) != Some(&Expr::Slot(slot)) {
@@ -164,6 +167,12 @@ impl Body<'_, '_> {
     pub(super) fn run_for_effects(&mut self, value: &typed::Expr) {
         if let ExprKind::Call { .. } = &value.kind {
             self.call(value, None);
+            return;
+        }
+        if let ExprKind::Through(through) = &value.kind
+            && through.way == Way::Map
+        {
+            self.through_for_effects(value.span, through);
             return;
         }
         let slot = self.temporary();

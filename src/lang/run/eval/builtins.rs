@@ -3,7 +3,7 @@
 use lf_module::value::Value;
 use rust_decimal::Decimal;
 
-use super::{Eval, drift, limits, lists, number, program, scalar, text, time};
+use super::{Eval, data, drift, limits, lists, number, program, scalar, text, time};
 use crate::{check::typed::Builtin, plan::builtin_name, run::io::Failure};
 
 /// The arguments of one call.
@@ -113,9 +113,18 @@ pub(super) fn call(eval: &mut Eval<'_>, builtin: Builtin, values: &[Value]) -> R
         // Of json that is no list there is no member.
         Builtin::At => Ok(lists::at(args.items(0).unwrap_or_default(), args.whole(1)?)),
         Builtin::Sort => lists::sort(args),
+        Builtin::SortBy => lists::sort_by(args),
+        Builtin::GroupBy => lists::group_by(args),
         Builtin::Distinct => lists::distinct(args.items(0)?),
         Builtin::Flat => lists::flat(args.items(0)?),
         Builtin::Range => lists::range(args.whole(0)?, args.whole(1)?),
+        Builtin::Keys => data::keys(args.value(0)?),
+        Builtin::Json => data::to_json(args.value(0)?),
+        Builtin::Parse => Ok(data::parse(args.text(0)?)),
+        Builtin::Print => data::print(args.value(0)?),
+        Builtin::Hash => Ok(data::hash(args.text(0)?)),
+        Builtin::Url => Ok(data::url(args.text(0)?)),
+        Builtin::Encode => data::encode(args.text(0)?),
         Builtin::Coalesce => Ok(values.iter().find(|value| !value.is_absent()).cloned().unwrap_or_default()),
     }
 }
@@ -129,13 +138,13 @@ fn work(value: &Value) -> usize {
     match value {
         Value::Text(text) => text.len() / 64,
         Value::List(items) => items.len(),
+        Value::Record(record) => record.len(),
+        Value::Position(position) => position.fields.len(),
         Value::Absent
         | Value::Bool(_)
         | Value::Number(_)
         | Value::Date(_)
         | Value::DateTime(_)
-        | Value::Duration(_)
-        | Value::Record(_)
-        | Value::Position(_) => 0,
+        | Value::Duration(_) => 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use indexmap::IndexMap;
 use lf_module::{json, value::Value};
 use rust_decimal::Decimal;
 
@@ -78,6 +79,31 @@ pub(super) fn sort(args: Args<'_>) -> Result<Value, Failure> {
     SortKey::same_kind(pairs.iter().map(|(key, _)| key))?;
     pairs.sort_by(|(left, _), (right, _)| left.order(right, descending));
     limits::list(pairs.into_iter().map(|(_, item)| item).collect())
+}
+
+/// A list by the list of its keys, the other way round if the third is true. Stable.
+pub(super) fn sort_by(args: Args<'_>) -> Result<Value, Failure> {
+    let mut pairs = Vec::with_capacity(args.items(0)?.len());
+    for (item, key) in args.items(0)?.iter().zip(args.items(1)?) {
+        pairs.push((SortKey::of(key)?, item.clone()));
+    }
+    let descending = matches!(args.get(2), Some(Value::Bool(true)));
+    SortKey::same_kind(pairs.iter().map(|(key, _)| key))?;
+    pairs.sort_by(|(left, _), (right, _)| left.order(right, descending));
+    limits::list(pairs.into_iter().map(|(_, item)| item).collect())
+}
+
+/// `{ key, items }` for each distinct key of the list of keys, in the order in which they first come.
+pub(super) fn group_by(args: Args<'_>) -> Result<Value, Failure> {
+    let mut groups: IndexMap<&str, Vec<Value>> = IndexMap::new();
+    for (item, key) in args.items(0)?.iter().zip(args.items(1)?) {
+        let Some(text) = key.as_text() else { return Err(args.misfit("text", key)) };
+        groups.entry(text).or_default().push(item.clone());
+    }
+    let group = |(key, items): (&str, Vec<Value>)| {
+        Value::record([("key", Value::from(key)), ("items", Value::list(items))].into_iter().collect())
+    };
+    limits::list(groups.into_iter().map(group).collect())
 }
 
 /// The first of each; equal as `==` says.

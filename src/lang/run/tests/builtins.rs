@@ -31,8 +31,8 @@ fn the_table_has_every_built_in() {
     let every = [
         "trim", "lower", "upper", "length", "split", "join", "replace", "slice", "slug", "starts", "ends", "match",
         "text", "lines", "abs", "floor", "ceil", "round", "number", "now", "today", "date", "datetime", "format",
-        "at_time", "duration", "count", "sum", "avg", "min", "max", "first", "last", "only", "at", "sort", "distinct",
-        "flat", "range", "coalesce",
+        "at_time", "duration", "count", "sum", "avg", "min", "max", "first", "last", "only", "at", "sort", "sort_by",
+        "group_by", "distinct", "flat", "range", "coalesce", "keys", "json", "parse", "print", "hash", "url", "encode",
     ];
     for name in every {
         assert!(table.lines().any(|line| line.split(' ').next() == Some(name)), "no line for `{name}`");

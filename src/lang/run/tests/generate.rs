@@ -4,7 +4,10 @@ use lf_module::schema::Count;
 
 use super::build::*;
 use crate::{
-    check::typed::{Builtin, Expr, ExprKind, Function, Movement, Op, Path, PathStart, Statement, StatementKind},
+    check::typed::{
+        Builtin, ClosureBody, Expr, ExprKind, Function, LocalId, Movement, Op, Path, PathStart, Statement,
+        StatementKind, Through, Way,
+    },
     types::Ty,
 };
 
@@ -90,6 +93,12 @@ impl Maker<'_> {
                 self.scope.push((id, Kind::Number));
                 bind(id, value)
             }
+            2 if self.pick(2) == 1 => {
+                let list = self.numbers(1);
+                let item = self.fresh();
+                let body = self.closure(&[item], depth.min(1));
+                statement(StatementKind::Do(self.through(list.ty.clone(), Way::Map, list, item, body)))
+            }
             2 => statement(StatementKind::Do(self.number(2))),
             3 if self.pick(6) == 1 => {
                 let why = self.text(1);
@@ -113,6 +122,56 @@ impl Maker<'_> {
                 let body = self.block(depth - 1);
                 self.scope.truncate(outer);
                 each(path, body)
+            }
+        }
+    }
+
+    /// A closure that is given numbers and gives one: an expression, or a block with a `return`.
+    fn closure(&mut self, given: &[u32], depth: u8) -> ClosureBody {
+        let outer = self.scope.len();
+        self.scope.extend(given.iter().map(|id| (*id, Kind::Number)));
+        let body = if self.pick(2) == 1 && self.statements < 12 {
+            let mut body = self.block(depth);
+            body.push(give(self.number(depth)));
+            ClosureBody::Block(body)
+        } else {
+            ClosureBody::Value(self.number(depth))
+        };
+        self.scope.truncate(outer);
+        body
+    }
+
+    fn through(&mut self, ty: Ty, way: Way, list: Expr, item: u32, body: ClosureBody) -> Expr {
+        let through = Through { way, list, item: LocalId(item), body };
+        expr(ty, ExprKind::Through(Box::new(through)))
+    }
+
+    /// A list of numbers.
+    fn numbers(&mut self, depth: u8) -> Expr {
+        let ty = || Ty::List(Box::new(Ty::Number));
+        let ways = if depth == 0 { 1 } else { 4 };
+        let way = self.pick(ways);
+        if way == 0 {
+            let args = vec![number("0"), number(&self.pick(4).to_string())];
+            return expr(ty(), ExprKind::Builtin { builtin: Builtin::Range, args });
+        }
+        let list = self.numbers(depth - 1);
+        let item = self.fresh();
+        match way {
+            1 => {
+                let body = self.closure(&[item], depth - 1);
+                self.through(ty(), Way::Map, list, item, body)
+            }
+            2 => {
+                self.scope.push((item, Kind::Number));
+                let body = ClosureBody::Value(self.boolean(depth - 1));
+                self.scope.pop();
+                self.through(ty(), Way::Filter, list, item, body)
+            }
+            _ => {
+                let body = self.closure(&[item], depth - 1);
+                let descending = self.pick(2) == 1;
+                self.through(ty(), Way::Sort { descending }, list, item, body)
             }
         }
     }
@@ -157,8 +216,30 @@ impl Maker<'_> {
     }
 
     fn number(&mut self, depth: u8) -> Expr {
-        let ways = if depth == 0 { 3 } else { 8 };
+        let ways = if depth == 0 { 3 } else { 11 };
         match self.pick(ways) {
+            8 => {
+                let list = self.numbers(depth - 1);
+                let start = self.number(depth - 1);
+                let (total, item) = (self.fresh(), self.fresh());
+                let body = self.closure(&[total, item], depth - 1);
+                let way = Way::Reduce { start, total: LocalId(total) };
+                self.through(Ty::Number, way, list, item, body)
+            }
+            9 => {
+                let list = self.numbers(depth - 1);
+                expr(Ty::Number, ExprKind::Builtin { builtin: Builtin::Count, args: vec![list] })
+            }
+            10 => {
+                let list = self.numbers(depth - 1);
+                let item = self.fresh();
+                self.scope.push((item, Kind::Number));
+                let body = ClosureBody::Value(self.text(depth - 1));
+                self.scope.pop();
+                let ty = Ty::List(Box::new(Ty::Record(Vec::new())));
+                let groups = self.through(ty, Way::Group, list, item, body);
+                expr(Ty::Number, ExprKind::Builtin { builtin: Builtin::Count, args: vec![groups] })
+            }
             1 => match self.known(Kind::Number) {
                 Some(id) => local(id, Ty::Number),
                 None => number("2"),

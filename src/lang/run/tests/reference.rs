@@ -11,7 +11,8 @@ use rust_decimal::Decimal;
 use super::world;
 use crate::{
     check::typed::{
-        Builtin, Expr, ExprKind, Movement, Op, Path, PathStart, Statement, StatementKind, Write, WriteTarget,
+        Builtin, ClosureBody, Expr, ExprKind, Movement, Op, Path, PathStart, Statement, StatementKind, Through, Way,
+        Write, WriteTarget,
     },
     run::{
         Request,
@@ -41,6 +42,11 @@ fn decimal(value: &Value) -> Decimal {
 fn boolean(value: &Value) -> bool {
     let Value::Bool(flag) = value else { panic!("a boolean: {value:?}") };
     *flag
+}
+
+fn items(value: &Value) -> &[Value] {
+    let Value::List(items) = value else { panic!("a list: {value:?}") };
+    items
 }
 
 fn plain(value: &Value) -> String {
@@ -212,6 +218,59 @@ impl Reference<'_> {
         Ok(all)
     }
 
+    fn through(&mut self, through: &Through, locals: &mut Locals) -> Eval {
+        let list = self.expr(&through.list, locals)?;
+        let mut total = match &through.way {
+            Way::Reduce { start, .. } => self.expr(start, locals)?,
+            Way::Map | Way::Filter | Way::Group | Way::Sort { .. } => Value::Absent,
+        };
+        let mut given = Vec::new();
+        for item in items(&list) {
+            locals.insert(through.item.0, item.clone());
+            if let Way::Reduce { total: local, .. } = &through.way {
+                locals.insert(local.0, total.clone());
+            }
+            let value = match &through.body {
+                ClosureBody::Value(value) => self.expr(value, locals)?,
+                ClosureBody::Block(block) => match self.block(block, locals) {
+                    Ok(()) => Value::Absent,
+                    Err(Stop::Return(value)) => value,
+                    Err(fail) => return Err(fail),
+                },
+            };
+            total = value.clone();
+            given.push((value, item.clone()));
+        }
+        Ok(match &through.way {
+            Way::Map => Value::list(given.into_iter().map(|(value, _)| value).collect()),
+            Way::Filter => {
+                Value::list(given.into_iter().filter(|(kept, _)| boolean(kept)).map(|(_, item)| item).collect())
+            }
+            Way::Reduce { .. } => total,
+            Way::Sort { descending } => {
+                given.sort_by(|(left, _), (right, _)| {
+                    let order = decimal(left).cmp(&decimal(right));
+                    if *descending { order.reverse() } else { order }
+                });
+                Value::list(given.into_iter().map(|(_, item)| item).collect())
+            }
+            Way::Group => {
+                let mut groups: Vec<(String, Vec<Value>)> = Vec::new();
+                for (key, item) in given {
+                    let key = plain(&key);
+                    match groups.iter_mut().find(|(known, _)| *known == key) {
+                        Some((_, items)) => items.push(item),
+                        None => groups.push((key, vec![item])),
+                    }
+                }
+                let group = |(key, items): (String, Vec<Value>)| {
+                    Value::record([("key", Value::from(key)), ("items", Value::list(items))].into_iter().collect())
+                };
+                Value::list(groups.into_iter().map(group).collect())
+            }
+        })
+    }
+
     fn expr(&mut self, expr: &Expr, locals: &mut Locals) -> Eval {
         Ok(match &expr.kind {
             ExprKind::Literal(value) => value.clone(),
@@ -267,11 +326,23 @@ impl Reference<'_> {
                 Value::Absent
             }
             ExprKind::Builtin { builtin: Builtin::Count, args } => {
-                let ExprKind::Read(path) = &args[0].kind else { panic!("not generated") };
-                assert_eq!(path.count, Count::Many);
-                let count = self.landed(path, locals)?.len();
-                number(Decimal::from(count))
+                number(Decimal::from(items(&self.expr(&args[0], locals)?).len()))
             }
+            ExprKind::Builtin { builtin: Builtin::Range, args } => {
+                let (from, to) = (self.expr(&args[0], locals)?, self.expr(&args[1], locals)?);
+                let (mut at, to) = (decimal(&from), decimal(&to));
+                let mut all = Vec::new();
+                while at < to {
+                    all.push(number(at));
+                    at += Decimal::ONE;
+                }
+                Value::list(all)
+            }
+            ExprKind::Read(path) => {
+                assert_eq!(path.count, Count::Many);
+                Value::list(self.landed(path, locals)?)
+            }
+            ExprKind::Through(through) => self.through(through, locals)?,
             other => panic!("not generated: {other:?}"),
         })
     }
