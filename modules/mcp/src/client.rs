@@ -235,6 +235,11 @@ impl Client {
         self.wire.mention(message, Envelope { session: Some(session), sends: Sends::Safe, extra: &[], until }).await;
     }
 
+    /// The error without what the server said back of the secret.
+    pub(crate) fn discreet(&self, error: CallError) -> CallError {
+        CallError { message: self.wire.endpoint.without_secrets(error.message), ..error }
+    }
+
     fn envelope<'a>(&self, session: Option<&'a Session>, sends: Sends, call: &Call) -> Envelope<'a> {
         let left = call.deadline.saturating_sub(self.wire.ports.clock.monotonic());
         let until = Some(call.deadline.saturating_sub(RESERVE.min(left / 10)));
@@ -243,6 +248,7 @@ impl Client {
 
     fn judge(&self, outcome: &Outcome, ask: Ask<'_>, session: bool) -> (Verdict, CallError) {
         let verdict = classify::verdict(outcome, ask.sends, session);
-        (verdict, classify::error(outcome, ask.sends, ask.what, &self.wire.endpoint.credential))
+        let error = classify::error(outcome, ask.sends, ask.what, &self.wire.endpoint.credential);
+        (verdict, self.discreet(error))
     }
 }

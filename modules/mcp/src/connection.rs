@@ -183,18 +183,22 @@ impl Server {
             let field = blame::argument(text, &tool.argument_names());
             let about = field.map(|field| format!(" (about `{field}`)")).unwrap_or_default();
             let message = format!("`{what}`: the server refused it{about}: {text}");
-            CallError {
+            self.client.discreet(CallError {
                 status: code,
                 field: field.map(str::to_owned),
                 attempts: reply.attempts,
                 ..CallError::refused(message)
-            }
+            })
         };
         match &reply.answer {
             Err(error) => Err(refused(&error.message, Some(error.code))),
             Ok(result) => match Answer::read(tool, result) {
                 Answer::Refused(text) => Err(refused(&text, None)),
-                Answer::Done { fields, missing, warnings } => Ok((fields, missing, warnings)),
+                Answer::Done { fields, missing, warnings } => {
+                    let endpoint = &self.client.wire.endpoint;
+                    let warnings = warnings.into_iter().map(|warning| endpoint.without_secrets(warning)).collect();
+                    Ok((fields, missing, warnings))
+                }
             },
         }
     }

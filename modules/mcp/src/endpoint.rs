@@ -26,6 +26,9 @@ pub(crate) const TAKEN: [&str; 14] = [
     "upgrade",
 ];
 
+/// The length from which on a secret is looked for in what a server says.
+const SECRET: usize = 4;
+
 /// One server, with the headers that sign in.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
@@ -80,6 +83,16 @@ impl Endpoint {
             wrong(format!("the `token` of the credential `{name}` holds characters that cannot be sent"))
         })?;
         Ok(Self { url, headers: vec![(header, value)], redirects: false, credential: name.clone() })
+    }
+
+    /// What a server said, without the secret headers that some say back. A short one would blank out innocent text
+    /// and is no secret worth the name.
+    pub(crate) fn without_secrets(&self, text: String) -> String {
+        self.headers.iter().filter(|(_, value)| value.is_sensitive()).fold(text, |text, (_, value)| {
+            let value = value.to_str().unwrap_or_default();
+            let secret = value.strip_prefix("Bearer ").unwrap_or(value);
+            if secret.len() >= SECRET && text.contains(secret) { text.replace(secret, "…") } else { text }
+        })
     }
 
     /// What a person should hear about where this goes.

@@ -48,7 +48,7 @@ pub(crate) async fn entries(client: &Client, call: &Call) -> Result<(Vec<Value>,
             }
             Err(error) => {
                 let message = format!("`tools/list`: the server refused it: {} (error {})", error.message, error.code);
-                return Err(CallError { status: Some(error.code), ..CallError::refused(message) });
+                return Err(client.discreet(CallError { status: Some(error.code), ..CallError::refused(message) }));
             }
         };
         let Some(Value::List(tools)) = page.field("tools") else {

@@ -3,6 +3,7 @@
 use lf_harness::{Reply, Server, World, mcp::Offer};
 use lf_mcp::Mcp;
 use lf_module::{Kind, Module as _, Value, call::Settings};
+use serde_json::json;
 
 use crate::stage::{Stage, connect, credential, tools};
 
@@ -39,6 +40,23 @@ async fn a_refused_credential_is_named_and_its_secret_is_not() {
         assert!(error.message.contains("credential `linear`") && error.message.contains("who are you"), "{error}");
         assert!(!error.message.contains("s3cret"));
         assert_eq!(stage.methods(), ["initialize"]);
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_the_server_says_back_is_not_repeated() {
+    let said = "your token Bearer s3cret is not for s3cret things";
+    let refusal = json!({"isError": true, "content": [{"type": "text", "text": said}]});
+    let mut offer = Offer::of(tools());
+    offer.answer = refusal;
+    let stage = Stage::good(offer);
+    let error = stage.create().await.unwrap_err();
+    assert!(error.message.contains("your token Bearer … is not for … things"), "{error}");
+
+    for status in [400, 401, 500] {
+        let stage = Stage::new(move |_| Reply::status(status).body(said));
+        let error = stage.describe().await.unwrap_err();
+        assert!(error.message.contains("your token") && !error.message.contains("s3cret"), "{status}: {error}");
     }
 }
 
