@@ -20,6 +20,7 @@ use lf_module::{Call, CallError, Connection, Kind};
 use smol_str::SmolStr;
 
 use super::{
+    breaker::Broken,
     clock::{spoken, within},
     news::{Spot, Subject, What},
     service::{self, Service},
@@ -89,6 +90,12 @@ impl<'a> Attempt<'a> {
         {
             return Err(Trouble::Held { connection: named.name.clone(), until, why });
         }
+        let (clock, once) = (&self.service.clock, self.service.options.once);
+        if !once
+            && let Err((until, why)) = self.service.breakers.pass(named.key.as_str(), self.run.id, clock.monotonic())
+        {
+            return Err(self.away(&named.name, until, why));
+        }
         self.service.mend(&named.key).await;
         let connection = self.service.connection(&named.key).ok_or_else(|| gone(&named.name))?;
         Ok(Link { id: named.key.as_str().into(), name: named.name.clone(), connection })
@@ -131,6 +138,42 @@ impl<'a> Attempt<'a> {
         answer
     }
 
+    fn away(&self, connection: &SmolStr, until: Duration, why: String) -> Trouble {
+        let clock = &self.service.clock;
+        let until = super::clock::later(clock.now(), until.saturating_sub(clock.monotonic()));
+        Trouble::Away { connection: connection.clone(), until, why }
+    }
+
+    /// A failure that may pass: the run's own trouble, unless the connection is held or its system is away for others
+    /// too.
+    async fn passing(&self, link: &Link, failure: Failure, error: &CallError) -> Trouble {
+        let service = self.service;
+        // Held by what another call learned: this one sent nothing.
+        if error.attempts == 0
+            && let Some((until, why)) = service.holds.held(&link.id).await
+        {
+            return Trouble::Held { connection: link.name.clone(), until, why };
+        }
+        let later = Trouble::Later { failure, wait: error.retry_after };
+        // What runs once uses its attempts and ends.
+        if service.options.once {
+            return later;
+        }
+        let (now, random) = (service.clock.monotonic(), service.random.as_ref());
+        match service.breakers.failed(&link.id, self.run.id, error, now, random) {
+            Broken::No => later,
+            Broken::Until(until) => self.away(&link.name, until, error.message.clone()),
+            Broken::Anew(until) => {
+                let away = self.away(&link.name, until, error.message.clone());
+                if let Trouble::Away { connection: _, until, why } = &away {
+                    let told = What::Held { connection: link.id.clone(), until: *until, why: why.clone() };
+                    service.tell("", None, told);
+                }
+                away
+            }
+        }
+    }
+
     /// What follows from a call that failed and did not act. `Ok`: the system was described anew and is as it was for
     /// this type, so the call is made once more.
     pub(super) async fn failed(
@@ -145,7 +188,7 @@ impl<'a> Attempt<'a> {
             Failure { kind: FailureKind::Call(error.kind), message: error.message.clone(), place: Some(place) };
         match error.kind {
             Kind::Refused | Kind::Limit => Err(Trouble::Refused(failure)),
-            Kind::Passing => Err(Trouble::Later { failure, wait: error.retry_after }),
+            Kind::Passing => Err(self.passing(link, failure, &error).await),
             Kind::Credential => {
                 let until = self.service.lock_out(&link.id, &error.message).await;
                 Err(Trouble::Held { connection: link.name.clone(), until, why: error.message })

@@ -55,7 +55,7 @@ pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
         Err(error) => {
             let reason = format!("the program that the run began with cannot be read: {error}");
             let release = Release::End { state: State::Unsure, reason: Some(reason), entries: Vec::new() };
-            return finish(service, &run, &subject, fence, release).await;
+            return finish(service, &run, &subject, fence, release, true).await;
         }
     };
     let plan = older.as_ref().unwrap_or(&service.plan);
@@ -65,6 +65,8 @@ pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
         went = work(&attempt, &mut journal, &past) => went,
         () = service.abandon.cancelled() => Err(Trouble::Stopping),
     };
+    // That a whole system is away was told once, for all runs.
+    let told = !matches!(went, Err(Trouble::Away { .. }));
     let release = match went {
         Ok(end) => ended(&attempt, &mut journal, end),
         Err(Trouble::Store(error)) => {
@@ -76,7 +78,7 @@ pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
         Err(trouble) => troubled(&attempt, &mut journal, trouble),
     };
     let subject = attempt.subject.clone();
-    finish(service, &run, &subject, fence, release).await
+    finish(service, &run, &subject, fence, release, told).await
 }
 
 /// The plan that the run began with, if it is not the present one.
@@ -233,6 +235,10 @@ fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) 
             let reason = format!("{WAITS}`{connection}`: {why}");
             Release::Back { at: Some(until.min(later(now, LOOK))), reason: Some(reason), entries: journal.take() }
         }
+        Trouble::Away { connection, until, why } => {
+            let reason = format!("{WAITS}`{connection}`, which is away: {why}");
+            Release::Back { at: Some(until), reason: Some(reason), entries: journal.take() }
+        }
         Trouble::Stopping => Release::Back { at: None, reason: None, entries: journal.take() },
         Trouble::Refused(failure) | Trouble::Failed(failure) => ended(attempt, journal, Finish::Failed(failure)),
         Trouble::Store(error) => Release::Back { at: None, reason: Some(error.to_string()), entries: journal.take() },
@@ -323,7 +329,7 @@ fn defect(message: &str, place: Option<PlaceId>) -> Trouble {
 }
 
 /// Ends the claim, and tells how.
-async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, release: Release) -> Ended {
+async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, release: Release, told: bool) -> Ended {
     let held_back = matches!(&release, Release::Back { at: Some(_), .. });
     let released =
         service.patiently(|| service.store.release(run.id, fence, release.clone(), service.clock.now())).await;
@@ -343,7 +349,7 @@ async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, r
             let of = service.listen(&run.listen).map_or(1, |listen: &Listen| listen.retry);
             What::Retry { attempt: run.attempts + 1, of, next: at, why: reason }
         }
-        Release::Back { at: Some(_), .. } if has_waited(run) => return Ended { held_back },
+        Release::Back { at: Some(_), .. } if !told || has_waited(run) => return Ended { held_back },
         Release::Back { at: _, reason, entries: _ } => {
             What::Back { why: reason.unwrap_or_else(|| "the runner stops".to_owned()) }
         }

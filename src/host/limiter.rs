@@ -20,6 +20,8 @@ use crate::store::Store;
 
 /// How long an answer of the store serves.
 const FRESH: Duration = Duration::from_secs(1);
+/// How the reason of a hold begins that ends when the credential is mended.
+const REFUSED: &str = "the credential was refused: ";
 
 /// The holds of all connections of one store. Clones share what they know.
 #[derive(Debug, Clone)]
@@ -74,6 +76,21 @@ impl Holds {
         hold.filter(|(at, _)| *at > now)
     }
 
+    /// Holds the connection because the system refused its credential. Calls do not wait for its end: what they would
+    /// send was refused.
+    pub(super) async fn lock_out(&self, connection: &str, length: Duration, why: &str) {
+        self.hold(connection, length, &format!("{REFUSED}{why}")).await;
+    }
+
+    /// The credential may have been mended: it is tried again at once. A hold that the system asked for stays.
+    pub async fn mended(&self, connection: &str) {
+        match self.shared.store.held(connection).await {
+            Ok(Some((_, why))) if why.starts_with(REFUSED) => self.lift(connection).await,
+            Ok(_) => {}
+            Err(error) => tracing::warn!("the hold of {connection} could not be read: {error}"),
+        }
+    }
+
     /// Holds the connection for `length` from now on.
     pub async fn hold(&self, connection: &str, length: Duration, why: &str) {
         let at = later(self.shared.clock.now(), length);
@@ -116,7 +133,7 @@ impl Throttle for Port {
             let Some((at, why)) = self.holds.held(&self.connection).await else { return Ok(()) };
             let wait = until(clock.now(), at);
             let left = deadline.saturating_sub(clock.monotonic());
-            if wait > left {
+            if wait > left || why.starts_with(REFUSED) {
                 let message =
                     format!("`{}` is held for another {} ({why}); nothing was sent", self.connection, spoken(wait));
                 return Err(CallError { retry_after: Some(wait), ..CallError::passing(message) });

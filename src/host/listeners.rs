@@ -46,6 +46,7 @@ pub(super) async fn listen(service: Arc<Service>, index: usize) {
         quiet: None,
         writable: None,
         failures: 0,
+        refused: false,
         unhealthy: false,
         known: 0,
         met: Met::default(),
@@ -73,6 +74,8 @@ struct Listener<'a> {
     /// The fields that a write can set; `None` if the type was never described.
     writable: Option<Vec<SmolStr>>,
     failures: u32,
+    /// The system refused the credential.
+    refused: bool,
     unhealthy: bool,
     /// Records that the baseline remembered.
     known: u64,
@@ -229,6 +232,7 @@ impl Listener<'_> {
     async fn failed(&mut self, error: CallError) -> Result<bool, Stop> {
         let service = self.service;
         self.failures = self.failures.saturating_add(1);
+        self.refused = error.kind == Kind::Credential;
         tracing::warn!("{}: {}", self.listen.name, error.message);
         if self.failures >= UNHEALTHY || error.kind == Kind::Drift {
             self.ill(&error.message);
@@ -256,16 +260,16 @@ impl Listener<'_> {
         }
     }
 
-    /// With `once` a source gets three tries.
+    /// With `once` a source gets three tries, and one where trying again does not help.
     fn gives_up(&self) -> bool {
-        self.service.options.once && self.failures >= UNHEALTHY
+        self.service.options.once && (self.failures >= UNHEALTHY || self.refused)
     }
 
     fn worked(&mut self) {
         if self.unhealthy {
             self.service.tell(&self.listen.name, None, What::Healthy);
         }
-        (self.failures, self.unhealthy) = (0, false);
+        (self.failures, self.refused, self.unhealthy) = (0, false, false);
         self.service.works(self.connection.as_str());
     }
 

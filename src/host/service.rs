@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Limits, Options, Parts, Reconnect, Summary,
+    breaker::Breakers,
     clock::later,
     identities::Identities,
     limiter::Holds,
@@ -55,6 +56,7 @@ pub(super) struct Service {
     pub(super) stopping: CancellationToken,
     /// What still runs is dropped where it stands.
     pub(super) abandon: CancellationToken,
+    pub(super) breakers: Breakers,
     /// Connections whose credential was refused, and how often in a row.
     locked_out: Mutex<BTreeMap<SmolStr, u32>>,
     tally: Mutex<Summary>,
@@ -80,6 +82,7 @@ impl Service {
             settled: Notify::new(),
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
+            breakers: Breakers::default(),
             locked_out: Mutex::default(),
             tally: Mutex::default(),
         }
@@ -93,9 +96,13 @@ impl Service {
         self.connections.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// A call worked: whatever was wrong with the credential is mended.
+    /// A call worked: whatever was wrong with the credential is mended, and the system is there.
     pub(super) fn works(&self, connection: &str) {
         self.locked_out().remove(connection);
+        if self.breakers.worked(connection) {
+            tracing::info!("{connection} answers again");
+            self.work.notify_one();
+        }
     }
 
     /// The credential was refused: holds the connection, longer each time, until a person mends it or the time has come
@@ -111,7 +118,7 @@ impl Service {
             LOCKED.0.saturating_mul(1 << (*times - 1).min(8)).min(LOCKED.1)
         };
         let until = later(self.clock.now(), length);
-        self.holds.hold(connection, length, why).await;
+        self.holds.lock_out(connection, length, why).await;
         self.tell("", None, What::Held { connection: connection.clone(), until, why: why.to_owned() });
         until
     }

@@ -17,6 +17,8 @@ pub(super) enum Trouble {
     Unknown { failure: Failure, again: bool, until: Timestamp },
     /// The connection is held; the run waits for that, uncounted.
     Held { connection: SmolStr, until: Timestamp, why: String },
+    /// The system behind the connection is away, for others too; the same, and it was told already.
+    Away { connection: SmolStr, until: Timestamp, why: String },
     /// The system said no to this effect.
     Refused(Failure),
     /// The run is over.
@@ -25,6 +27,17 @@ pub(super) enum Trouble {
     Store(StoreError),
     /// The runner stops.
     Stopping,
+}
+
+impl Trouble {
+    /// The trouble of a run, with what it sent; that of a connection concerns all runs.
+    pub(super) fn of(mut self, sent: &str) -> Self {
+        if let Self::Later { failure, .. } | Self::Refused(failure) | Self::Failed(failure) = &mut self {
+            failure.message.push_str("; sent ");
+            failure.message.push_str(sent);
+        }
+        self
+    }
 }
 
 impl From<StoreError> for Trouble {

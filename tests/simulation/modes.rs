@@ -43,6 +43,12 @@ pub(crate) fn trials() -> Vec<Trial> {
             once_gives_a_source_that_is_down_three_tries,
         ),
         Trial::test("modes::a_dry_run_reads_and_sends_nothing", a_dry_run_reads_and_sends_nothing),
+        Trial::test(
+            "modes::five_hundred_runs_wait_together_for_a_system_that_is_down",
+            five_hundred_runs_wait_together_for_a_system_that_is_down,
+        ),
+        Trial::test("modes::one_run_alone_uses_its_attempts", one_run_alone_uses_its_attempts),
+        Trial::test("modes::once_does_not_wait_for_a_credential", once_does_not_wait_for_a_credential),
         Trial::test("modes::on_sqlite_in_real_time_each_company_gets_one_issue", on_sqlite_in_real_time),
         Trial::test("modes::a_stop_lets_a_write_under_way_end", a_stop_lets_a_write_under_way_end),
     ]
@@ -181,5 +187,51 @@ fn on_sqlite_in_real_time() -> Result<(), Failed> {
     assert_eq!(summary.fatal, None);
     assert_eq!(summary.done, MANY as u64, "{:?}", summary.problems);
     assert_eq!(world.records("tracker", "issue").len(), MANY);
+    Ok(())
+}
+
+/// Field case 21: what waits for a system does not knock each by itself, and uses up no attempts.
+fn five_hundred_runs_wait_together_for_a_system_that_is_down() -> Result<(), Failed> {
+    let setting = setting(Options::default());
+    for number in 2..500 {
+        let name = Value::text(format!("Company {number}"));
+        setting.world.person_creates(dawn(), "Company", &Record::from_iter([("Name", name)]));
+    }
+    setting.world.set_down("tracker", true);
+    let (ended, _) = live(&setting, None, async |living: &mut Living| {
+        living.until(dawn().checked_add(Duration::from_secs(60)).unwrap()).await;
+        living.setting.world.set_down("tracker", false);
+        living.until(dawn().checked_add(Duration::from_secs(120)).unwrap()).await;
+        (living.quiet().await, living.handle.stop(), living.handle.wait().await.done)
+    });
+    let ((), (), done) = ended.ok_or("it ends")?;
+    assert_eq!((done, issues(&setting)), (500, 500));
+    assert!(setting.world.in_vain() < 20, "{} calls in vain", setting.world.in_vain());
+    let told = setting.world.trace().iter().filter(|(_, line)| line.contains("refused the connection")).count();
+    assert!(told < 50, "{told} lines about it");
+    Ok(())
+}
+
+fn one_run_alone_uses_its_attempts() -> Result<(), Failed> {
+    let world = World::new(3);
+    world.person_creates(dawn(), "Company", &Record::from_iter([("Name", Value::text("Acme"))]));
+    let setting = Setting { world, ..setting(Options::default()) };
+    setting.world.set_down("tracker", true);
+    let (dead, _) = live(&setting, None, async |living: &mut Living| {
+        living.quiet().await;
+        runs(&living.setting.store, &[State::Dead]).await.len()
+    });
+    assert_eq!(dead, Some(1));
+    Ok(())
+}
+
+fn once_does_not_wait_for_a_credential() -> Result<(), Failed> {
+    let setting = setting(once());
+    setting.world.set_locked("crm", true);
+    let (summary, end) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert_eq!(summary.problems.len(), 1, "{summary:?}");
+    assert!(summary.problems[0].contains("who are you?"), "{summary:?}");
+    assert!(end.duration_since(dawn()).as_secs() < 5, "it ended at {end}");
     Ok(())
 }

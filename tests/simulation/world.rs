@@ -78,6 +78,8 @@ struct State {
     down: BTreeMap<SmolStr, bool>,
     locked: BTreeMap<SmolStr, bool>,
     silent: BTreeMap<SmolStr, bool>,
+    /// Calls that came while the system was down.
+    in_vain: usize,
     /// Calls under way now, and the most there ever were, without listings.
     busy: usize,
     busiest: usize,
@@ -136,6 +138,10 @@ impl World {
 
     pub(crate) fn set_down(&self, system: &str, down: bool) {
         self.state().down.insert(system.into(), down);
+    }
+
+    pub(crate) fn in_vain(&self) -> usize {
+        self.state().in_vain
     }
 
     pub(crate) fn set_locked(&self, system: &str, locked: bool) {
@@ -319,8 +325,9 @@ impl System {
 
     /// Whether the system can be spoken to at all.
     fn gate(&self) -> Result<(), CallError> {
-        let state = self.world.state();
+        let mut state = self.world.state();
         if state.down.get(&self.name).copied().unwrap_or_default() {
+            state.in_vain += 1;
             return Err(CallError::passing(format!("`{}` refused the connection", self.name)));
         }
         if state.locked.get(&self.name).copied().unwrap_or_default() {

@@ -12,7 +12,11 @@ use crate::{
         exit::{Exit, Failure},
         shell::Shell,
     },
-    project::credentials::{kind_of, misfit, unknown},
+    host::load,
+    project::{
+        credentials::{kind_of, misfit, unknown},
+        lock::Lock,
+    },
 };
 
 /// Seal a credential of a module. It is tried against its system first.
@@ -83,6 +87,12 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
         sealed.last_used = Some(lf_module::Clock::now(opened.connector.clock.as_ref()));
     }
     opened.store.put(&sealed).await?;
+    // A runner that waits for this goes on at once.
+    let locked = Lock::read(&opened.project).unwrap_or_default().connections;
+    let keys = locked.into_iter().filter(|(_, locked)| locked.using.as_ref() == Some(&name)).map(|(key, _)| key);
+    for key in keys.chain([load::bare(&manifest.name, Some(&name)).key]) {
+        opened.connector.holds.mended(key.as_str()).await;
+    }
     let done = if sealed_before { "replaced" } else { "added" };
     let json =
         serde_json::json!({ "name": name, "module": manifest.name, "kind": kind.name, "replaced": sealed_before });

@@ -1,5 +1,7 @@
 //! `credential test NAME`: whether the system takes it.
 
+use std::sync::Arc;
+
 use clap::Args;
 use lf_module::{CallError, Credential, Kind, Module};
 
@@ -8,7 +10,11 @@ use crate::{
         exit::{Exit, Failure},
         shell::{Opened, Shell},
     },
-    host::{describe, load},
+    host::{
+        Holds, describe,
+        load::{self, Connector},
+    },
+    store::memory::MemoryStore,
 };
 
 /// Try a credential against its system: the connection describes itself with it.
@@ -46,7 +52,10 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
 pub(super) async fn attempt(opened: &Opened, module: &dyn Module, credential: Credential) -> Result<usize, CallError> {
     let (name, manifest) = (credential.name.clone(), module.manifest());
     let request = load::bare(&manifest.name, Some(&name));
-    let connection = opened.connector.make(module, &request, Some(credential))?;
+    // What holds the connection may be the credential that this one replaces.
+    let clock = opened.connector.clock.clone();
+    let holds = Holds::new(Arc::new(MemoryStore::default()), clock);
+    let connection = Connector { holds, ..opened.connector.clone() }.make(module, &request, Some(credential))?;
     Ok(describe::one(opened.connector.clock.as_ref(), connection.as_ref()).await?.types.len())
 }
 

@@ -253,16 +253,13 @@ impl<'a> Change<'a> {
                     let failure = self.failure(FailureKind::Unknown, message);
                     return Err(Trouble::Unknown { failure, again, until: end });
                 }
-                Err(mut error) => {
+                Err(error) => {
                     let why = error.message.clone();
-                    if error.kind != Kind::Credential {
-                        error.message = format!("{why}; sent {}", sent(&write));
-                    }
                     if let Err(trouble) =
                         attempt.failed(self.link, self.ty(), self.asked.place, error, &mut drifted).await
                     {
                         self.void(journal, &expectations, &why).await;
-                        return Err(trouble);
+                        return Err(trouble.of(&sent(&write)));
                     }
                 }
             }
