@@ -12,6 +12,7 @@ use super::{
 };
 use crate::host::{Host, Summary};
 
+mod dry;
 mod prepare;
 
 pub(super) use prepare::program;

@@ -52,7 +52,7 @@ pub(super) struct Opened {
     pub(super) project: Project,
     pub(super) store: Arc<dyn Store>,
     /// The same, where it is a file.
-    file: Option<SqliteStore>,
+    pub(super) file: Option<SqliteStore>,
     pub(super) connector: Connector,
     /// What reading the project's own modules gave.
     pub(super) modules: (SourceMap, Vec<Diagnostic>),
@@ -94,7 +94,12 @@ impl Shell {
     /// The same, for a command that only looks: where nothing was ever stored, nothing is made.
     pub(super) async fn look(&self) -> Result<Opened, Failure> {
         let project = self.project()?;
-        let file = if state_file(&project)?.exists() { Some(store(&project).await?) } else { None };
+        let path = state_file(&project)?;
+        // A store that may not be looked at is not a store that is not there.
+        let there = path
+            .try_exists()
+            .map_err(|why| Failure::new(Exit::Damaged, format!("`{}` cannot be opened: {why}", path.display())))?;
+        let file = if there { Some(store(&project).await?) } else { None };
         self.with(project, file)
     }
 

@@ -88,6 +88,19 @@ impl SqliteStore {
         RunLock::take(&self.path)
     }
 
+    /// Writes all that is in it to a new file, as it is at this moment, and opens that.
+    ///
+    /// # Errors
+    /// The file is there already, or cannot be written.
+    pub async fn copy_to(&self, path: &Path) -> Result<Self, StoreError> {
+        open::prepare(path)?;
+        let mut connection = SqliteConnection::connect_with(&open::options(&self.path, Durability::Full)).await?;
+        let target = path.to_str().ok_or_else(|| StoreError::Unusable("the copy's path is not text".to_owned()))?;
+        sqlx::query("VACUUM INTO ?").bind(target).execute(&mut connection).await?;
+        connection.close().await?;
+        Self::open(path, Durability::Normal).await
+    }
+
     async fn small(&self, small: Small) -> Result<bool, StoreError> {
         self.writer.send(Op::Small, small).await
     }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use lf_lang::diag::Severity;
 
-use super::Arguments;
+use super::{Arguments, dry::Copy};
 use crate::{
     cli::{
         check,
@@ -15,17 +15,21 @@ use crate::{
         News, Options, Parts,
         load::{self, Ask, Ready},
     },
-    store::{Store, memory::MemoryStore, sqlite::RunLock},
+    store::{Store, sqlite::RunLock},
 };
 
+/// What has to stay as long as the runner runs.
+pub(super) struct Kept {
+    _lock: Option<RunLock>,
+    _copy: Option<Copy>,
+}
+
 /// Everything up to the start; or the exit code of a program that cannot be started.
-pub(super) async fn prepare(
-    arguments: &Arguments,
-    shell: &Shell,
-) -> Result<Result<(Parts, Option<RunLock>), Exit>, Failure> {
+pub(super) async fn prepare(arguments: &Arguments, shell: &Shell) -> Result<Result<(Parts, Kept), Exit>, Failure> {
     let opened = if arguments.dry_run { shell.look().await? } else { shell.open().await? };
     let lock = if arguments.dry_run { None } else { opened.lock_runner()? };
-    let store: Arc<dyn Store> = if arguments.dry_run { Arc::new(MemoryStore::default()) } else { opened.store.clone() };
+    let copy = if arguments.dry_run { Some(Copy::of(&opened, shell).await?) } else { None };
+    let store: Arc<dyn Store> = copy.as_ref().map_or_else(|| opened.store.clone(), |copy| copy.store.clone());
     let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
     let ready = match program(&opened, &paths, shell).await? {
         Ok(ready) => ready,
@@ -42,7 +46,7 @@ pub(super) async fn prepare(
     let options =
         Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };
     let parts = ready.parts(opened.connector.clone(), store, &opened.project.file.limits, options, News::new());
-    Ok(Ok((parts, lock)))
+    Ok(Ok((parts, Kept { _lock: lock, _copy: copy })))
 }
 
 /// The checked and compiled program; its reports are printed. The exit code if it has errors.
