@@ -12,6 +12,7 @@
 #![deny(clippy::disallowed_methods)]
 
 mod attempt;
+mod breaker;
 pub mod clock;
 mod compare;
 pub mod describe;

@@ -46,6 +46,8 @@ fn show(output: &Output, told: Told) {
 /// One piece of news as a line.
 pub(super) fn line(output: &Output, item: &Item) {
     let (style, text) = words(&item.what);
+    // What a system says stays on the line that it belongs to.
+    let text = text.replace(['\n', '\t'], " ");
     let subject = match &item.run {
         Some(run) => format!("#{} {} {}", run.id, run.function, run.key),
         None => item.listen.to_string(),
@@ -160,6 +162,7 @@ fn words(what: &What) -> (Option<Style>, String) {
         What::Held { connection, until, why } => {
             (Some(Style::Yellow), format!("{connection} is held until {}: {why}", clock(*until)))
         }
+        What::Unhealthy { failures: 0 | 1, why } => (Some(Style::Red), format!("unhealthy: {why}")),
         What::Unhealthy { failures, why } => {
             (Some(Style::Red), format!("unhealthy, {failures} failures in a row: {why}"))
         }

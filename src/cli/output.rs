@@ -247,11 +247,13 @@ fn err(text: &str) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// Without what would steer a terminal.
+/// Without what would steer a terminal, or turn the direction of what follows.
 fn clean(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() && !matches!(letter, '\n' | '\t') { '\u{FFFD}' } else { letter })
-        .collect()
+    let steers = |letter: char| {
+        letter.is_control() && !matches!(letter, '\n' | '\t')
+            || matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|letter| if steers(letter) { '\u{FFFD}' } else { letter }).collect()
 }
 
 fn paint(style: Option<Style>, text: &str) -> String {

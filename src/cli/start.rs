@@ -10,6 +10,9 @@ use super::{
     shell::Shell,
 };
 
+/// As much as the first thread has: what is nested as deep as a program may be is run, read and stored on any of them.
+const STACK: usize = 8 << 20;
+
 /// Runs a command that speaks to systems or to the store; Ctrl-C ends it where it stands.
 pub(super) fn blocking(shell: &Shell, work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     runtime(shell, "warn")?.block_on(async {
@@ -24,7 +27,7 @@ pub(super) fn blocking(shell: &Shell, work: impl Future<Output = Result<Exit, Fa
 pub(super) fn runtime(shell: &Shell, level: &str) -> Result<Runtime, Failure> {
     log(shell, level)?;
     let workers = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-    let runtime = Builder::new_multi_thread().worker_threads(workers).enable_all().build();
+    let runtime = Builder::new_multi_thread().worker_threads(workers).thread_stack_size(STACK).enable_all().build();
     runtime.map_err(|why| Failure::new(Exit::Damaged, format!("cannot start: {why}")))
 }
 

@@ -4,5 +4,5 @@
 mod bare;
 mod check;
 mod credential;
-mod place;
+pub(crate) mod place;
 mod run;

@@ -8,6 +8,7 @@
 
 mod cli;
 mod examples;
+mod hostile;
 mod kill;
 mod listen;
 mod peers;

@@ -81,8 +81,12 @@ fn parse(bytes: &[u8]) -> Result<Value, String> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Absent);
     }
-    json::read_with(bytes, json::Limits { bytes: usize::MAX, ..json::Limits::default() })
-        .map_err(|why| format!("what is {why}"))
+    json::read_with(bytes, json::Limits { bytes: usize::MAX, ..json::Limits::default() }).map_err(|why| match why {
+        json::JsonError::Syntax { .. } => format!("what is {why}"),
+        json::JsonError::TooLarge(_) | json::JsonError::TooDeep(_) | json::JsonError::Tag(_) => {
+            format!("what cannot be read: {why}")
+        }
+    })
 }
 
 /// No answer, or not all of one.

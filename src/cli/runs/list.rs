@@ -11,6 +11,7 @@ use crate::{
         ledger,
         shell::{Opened, Shell},
     },
+    host::news::cut,
     store::{Filter, Run, State},
 };
 
@@ -97,6 +98,9 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
+/// As much of a reason as a table shows; `runs show` has all of it.
+const WHY: usize = 160;
+
 fn row(run: &Run) -> Vec<String> {
     let attempts = if run.attempts > 1 { format!(" ({} attempts)", run.attempts) } else { String::new() };
     vec![
@@ -106,7 +110,7 @@ fn row(run: &Run) -> Vec<String> {
         run.key.to_string(),
         ledger::kind(run.kind).to_owned(),
         format!("{}{attempts}", ledger::state(run.state)),
-        run.reason.clone().unwrap_or_default(),
+        cut(run.reason.as_deref().unwrap_or_default(), WHY),
     ]
 }
 

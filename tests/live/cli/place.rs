@@ -16,44 +16,44 @@ use tempfile::TempDir;
 
 /// What a command came to.
 #[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) code: Option<i32>,
-    pub(super) out: String,
-    pub(super) err: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
     /// The exit code, with what was printed where it is another.
     #[track_caller]
-    pub(super) fn code(self, code: i32) -> Self {
+    pub(crate) fn code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "out: {}\nerr: {}", self.out, self.err);
         self
     }
 
     /// Standard error holds it.
     #[track_caller]
-    pub(super) fn says(self, text: &str) -> Self {
+    pub(crate) fn says(self, text: &str) -> Self {
         assert!(self.err.contains(text), "not said: {text}\nout: {}\nerr: {}", self.out, self.err);
         self
     }
 
     /// Standard output holds it.
     #[track_caller]
-    pub(super) fn shows(self, text: &str) -> Self {
+    pub(crate) fn shows(self, text: &str) -> Self {
         assert!(self.out.contains(text), "not shown: {text}\nout: {}\nerr: {}", self.out, self.err);
         self
     }
 
     /// Nothing on standard output.
     #[track_caller]
-    pub(super) fn shows_nothing(self) -> Self {
+    pub(crate) fn shows_nothing(self) -> Self {
         assert_eq!(self.out, "", "err: {}", self.err);
         self
     }
 
     /// The one JSON object on standard output.
     #[track_caller]
-    pub(super) fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}\nout: {}\nerr: {}", self.out, self.err))
     }
 }
@@ -67,33 +67,33 @@ impl From<Output> for Ran {
 
 /// A folder, and the executable started in it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     folder: TempDir,
     environment: Vec<(String, String)>,
 }
 
 impl Place {
     /// An empty folder.
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
     }
 
     /// A project with nothing in it but its file.
-    pub(super) fn bare(file: &str) -> Self {
+    pub(crate) fn bare(file: &str) -> Self {
         let place = Self::empty();
         place.write("listen-fire.toml", file);
         place
     }
 
     /// The triage example without credentials.
-    pub(super) fn triage() -> Self {
+    pub(crate) fn triage() -> Self {
         let place = Self::empty();
         demo::write_project(place.path()).unwrap();
         place
     }
 
     /// The triage example, connected to the systems.
-    pub(super) fn connected(systems: &Systems) -> Self {
+    pub(crate) fn connected(systems: &Systems) -> Self {
         let place = Self::triage();
         let url = format!("url={}", systems.crm_url());
         place
@@ -119,19 +119,19 @@ impl Place {
         place
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    pub(super) fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).unwrap()
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.file(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -139,19 +139,19 @@ impl Place {
 
     /// Replaces a piece of a file.
     #[track_caller]
-    pub(super) fn change(&self, name: &str, from: &str, to: &str) {
+    pub(crate) fn change(&self, name: &str, from: &str, to: &str) {
         let text = self.read(name);
         assert!(text.contains(from), "{name} has no {from}");
         self.write(name, &text.replace(from, to));
     }
 
     /// Sets a variable for every later command.
-    pub(super) fn set(&mut self, name: &str, value: impl Into<String>) {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
         self.environment.push((name.to_owned(), value.into()));
     }
 
     /// The executable, with an environment of its own and nothing on standard input.
-    pub(super) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_listen-fire"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars() {
@@ -168,12 +168,12 @@ impl Place {
     }
 
     /// Runs a command to its end.
-    pub(super) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
         self.command(arguments).output().unwrap().into()
     }
 
     /// The same, with a text on standard input.
-    pub(super) fn run_with<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
+    pub(crate) fn run_with<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -183,7 +183,7 @@ impl Place {
     }
 
     /// Starts a command that goes on.
-    pub(super) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = Said::read(child.stdout.take().unwrap());
@@ -192,7 +192,7 @@ impl Place {
     }
 
     /// Every byte of every file that the project keeps for itself.
-    pub(super) fn kept(&self) -> Vec<u8> {
+    pub(crate) fn kept(&self) -> Vec<u8> {
         let state = self.file(".listen-fire");
         let mut bytes = Vec::new();
         for entry in fs::read_dir(state).unwrap() {
@@ -235,7 +235,7 @@ impl Said {
 
 /// A command that goes on.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     out: Said,
     err: Said,
@@ -244,13 +244,13 @@ pub(super) struct Running {
 impl Running {
     /// Waits until it has said it.
     #[track_caller]
-    pub(super) fn until_says(&self, text: &str) {
+    pub(crate) fn until_says(&self, text: &str) {
         until(text, || self.err.holds(text) || self.out.holds(text));
     }
 
     /// Sends a signal, by its name, and waits for the end.
     #[track_caller]
-    pub(super) fn end(mut self, signal: &str) -> Ran {
+    pub(crate) fn end(mut self, signal: &str) -> Ran {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
         let code = self.child.wait().unwrap().code();
@@ -260,7 +260,7 @@ impl Running {
 
 /// Waits until it is so; a test that waits in vain fails.
 #[track_caller]
-pub(super) fn until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !so() {
         assert!(Instant::now() < end, "in vain: {what}");
@@ -269,6 +269,6 @@ pub(super) fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 /// Whether the bytes hold the text.
-pub(super) fn holds(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
