@@ -33,6 +33,8 @@ struct Running {
     listen: SmolStr,
     fence: Fence,
     task: AbortHandle,
+    /// The store said once that the claim is no more.
+    lost: bool,
 }
 
 /// Runs until the runner stops; with `once`, until every source was looked at and nothing is left to do now.
@@ -107,7 +109,7 @@ impl Dispatch {
         let service = self.service.clone();
         let task = self.tasks.spawn(async move { (id, fence, executor::drive(&service, claim).await) });
         // Our own lease ran out and the run came back to us: the older task may write nothing more.
-        if let Some(older) = self.running.insert(id, Running { listen, fence, task }) {
+        if let Some(older) = self.running.insert(id, Running { listen, fence, task, lost: false }) {
             older.task.abort();
         }
     }
@@ -167,11 +169,16 @@ impl Dispatch {
         match self.service.store.renew(&claims, end).await {
             Ok(lost) => {
                 for id in lost {
-                    // One that just ended is lost too; its task says so itself.
-                    if let Some(running) = self.running.get(&id).filter(|running| !running.task.is_finished()) {
+                    let Some(running) = self.running.get_mut(&id).filter(|running| !running.task.is_finished()) else {
+                        continue;
+                    };
+                    // One that has just ended is lost too, and its task still has to say so. The fence keeps a task
+                    // that was taken over from storing anything, so there is no hurry to end it.
+                    if running.lost {
                         tracing::info!("run {id} was taken over or cancelled");
                         running.task.abort();
                     }
+                    running.lost = true;
                 }
             }
             Err(error) => tracing::warn!("the claims could not be renewed: {error}"),
