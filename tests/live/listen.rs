@@ -250,16 +250,66 @@ async fn a53_a_second_signal_ends_it_at_once_and_a_good_bye_without_an_answer_is
 }
 
 #[tokio::test]
-async fn a19_a54_a_host_that_goes_away_takes_it_along() {
+#[cfg(target_os = "linux")]
+async fn a19_a54_a_host_that_goes_away_is_noticed_without_an_update() {
     let (watched, server, url) = serve(Habits::LEGACY);
     let mut child = command().args([&url, A]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    drop(child.stdout.take());
+    let out = child.stdout.take().unwrap();
+    let mut pump = Pump { child, results: mpsc::channel().1, asides: mpsc::channel().1 };
+    while watched.push(B) + watched.push(A) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(pump.child.try_wait().unwrap().is_none());
+    drop(out);
+    assert_eq!(pump.ended().await, Some(0));
+    assert!(server.received().iter().any(|one| one.method == "DELETE"));
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_host_that_wakes_at_the_end_of_a_command_waits_for_one_line() {
+    let (watched, _server, url) = serve(Habits::LEGACY);
+    let line = format!("{} listen --quiet {url} {A} | head -n 1", env!("CARGO_BIN_EXE_listen-fire"));
+    let waiting = tokio::task::spawn_blocking(move || Command::new("sh").args(["-c", &line]).output().unwrap());
     while watched.push(A) == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let mut pump = Pump { child, results: mpsc::channel().1, asides: mpsc::channel().1 };
-    assert_eq!(pump.ended().await, Some(0));
-    assert!(server.received().iter().any(|one| one.method == "DELETE"));
+    let ran = tokio::time::timeout(LONG, waiting).await.unwrap().unwrap();
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(out.lines().count(), 1);
+    assert!(out.contains("resource_updated"), "{out}");
+}
+
+/// Bounded memory, whatever is pushed: counted without what is shared with the executable on disk.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+async fn memory_stays_under_12_mb_with_ten_resources() {
+    let uris: Vec<_> = (0..10).map(|number| format!("board://{number}/state.json")).collect();
+    let names: Vec<_> = uris.iter().map(String::as_str).collect();
+    let watched = Watched::new(Habits { replays: true, ..Habits::LEGACY }, &names);
+    let server = watched.serve(0, World::new(0.5)).unwrap();
+    let url = server.url("/mcp");
+    let mut arguments = vec![url.as_str(), "--ignore-author", "nobody", "--strict-echo"];
+    arguments.extend(&names);
+    let mut pump = Pump::start(&arguments);
+    for _ in &names {
+        pump.until("subscribed").await;
+    }
+    for round in 0..200 {
+        for name in &names {
+            let texts: Vec<_> = (0..100)
+                .map(|text| serde_json::json!({"id": text, "author": "user:1", "last_updated": round.to_string()}))
+                .collect();
+            watched.change(name, serde_json::json!({"texts": texts, "lines": [], "images": []}).to_string());
+        }
+        for _ in &names {
+            pump.result().await;
+        }
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pump.child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 12 << 10, "{kilobytes} kB");
 }
 
 #[tokio::test]

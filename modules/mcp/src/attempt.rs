@@ -27,6 +27,9 @@ pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// What compresses a stream may keep its events back.
+pub(crate) const UNCOMPRESSED: HeaderValue = HeaderValue::from_static("identity");
+
 /// How often a broken stream is taken up again for one request.
 const RESUMES: u32 = 20;
 /// The wait before that, where the server names none, and the longest that a server may name.
@@ -152,6 +155,7 @@ impl Wire {
     pub(crate) async fn get(&self, last: Option<&str>, envelope: Envelope<'_>) -> Result<Opened, Failure> {
         let mut headers = self.headers(envelope);
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::ACCEPT_ENCODING, UNCOMPRESSED);
         if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
             headers.insert(LAST_EVENT_ID, last);
         }

@@ -85,7 +85,8 @@ pub async fn run(options: Options, ports: Ports, sink: &dyn Sink, stop: impl Fut
     let clock = ports.clock.clone();
     let listening =
         subscription::Options { looks: options.resync || options.rules.strict, parts: options.parts, era: options.era };
-    let transport = lf_transport::Options { plain: options.target.plain(), ..lf_transport::Options::default() };
+    let transport =
+        lf_transport::Options { http1: true, plain: options.target.plain(), ..lf_transport::Options::default() };
     let http = lf_transport::Client::new(transport, clock.clone());
     let endpoint = options.target.clone().endpoint();
     let wire = Wire { http, endpoint, ports, patience: FAR, hears: None };
@@ -105,6 +106,8 @@ pub async fn run(options: Options, ports: Ports, sink: &dyn Sink, stop: impl Fut
 struct Memory {
     hash: u64,
     board: Option<Snapshot>,
+    /// It was told, or found to be an echo. A first look is neither: what it saw may yet be pushed.
+    judged: bool,
 }
 
 /// What is made of what happens.
@@ -233,9 +236,9 @@ impl<'a> Pump<'a> {
         // Parts of a resource are without number, so none is remembered, and each is told.
         if rules.strict && rules.active() && self.options.uris.contains(&seen.uri) {
             let now = hash(json::plain(contents).as_bytes());
-            let memory = Memory { hash: now, board: Some(Snapshot::of(&items)) };
+            let memory = Memory { hash: now, board: Some(Snapshot::of(&items)), judged: !first };
             if let Some(old) = self.memories.insert(seen.uri.clone(), memory) {
-                same = old.hash == now;
+                same = old.judged && old.hash == now;
                 before = old.board;
             }
         }

@@ -17,6 +17,8 @@ pub struct Options {
     pub connect: Duration,
     /// Link-local and metadata addresses may be reached.
     pub link_local: bool,
+    /// HTTP/1.1 only: a connection that died unseen takes one request with it, not every later one.
+    pub http1: bool,
     /// No TLS is ever spoken, so the machine's certificate authorities are not read: they take longer and
     /// more memory than all the rest.
     pub plain: bool,
@@ -24,7 +26,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), link_local: false, plain: false }
+        Self { connect: Duration::from_secs(10), link_local: false, http1: false, plain: false }
     }
 }
 
@@ -96,6 +98,7 @@ fn builder(options: &Options, sends: Sends) -> ClientBuilder {
         .connect_timeout(options.connect)
         .dns_resolver(Resolver { link_local: options.link_local });
     match sends {
+        Sends::Safe if options.http1 => builder.http1_only(),
         Sends::Safe => builder,
         // A reused connection may be closed by the server at the very moment of sending; then nobody can
         // say whether the request arrived. A fresh one cannot.

@@ -10,6 +10,8 @@ use std::{
 use async_trait::async_trait;
 use lf_mcp::pump::{Gone, Sink};
 use lf_module::Clock;
+#[cfg(target_os = "linux")]
+use tokio::io::{Interest, unix::AsyncFd};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many lines on standard error wait for a slow reader; more are lost, since nothing may wait for them.
@@ -46,7 +48,12 @@ impl Lines {
     /// Ends when the reader of standard output is gone.
     pub(in crate::cli) fn gone(&self) -> impl Future<Output = ()> + use<> {
         let results = self.results.clone();
-        async move { results.closed().await }
+        async move {
+            tokio::select! {
+                () = results.closed() => {}
+                () = hung_up() => {}
+            }
+        }
     }
 
     /// Lets a line that is being written be written.
@@ -58,6 +65,28 @@ impl Lines {
             () = clock.sleep(LAST) => {}
         }
     }
+}
+
+/// Ends when the other end of standard output is closed: whoever woke up on a line, and is done, takes this along
+/// without another line. The file itself is left as it is, since other processes may share it.
+#[cfg(target_os = "linux")]
+#[expect(deprecated, reason = "it is unsound for a descriptor that is closed meanwhile; this one is never closed")]
+async fn hung_up() {
+    // What cannot be watched, like a file, has no other end.
+    if let Ok(out) = AsyncFd::with_interest(io::stdout(), Interest::ERROR) {
+        while let Ok(mut guard) = out.ready(Interest::ERROR).await {
+            if guard.ready().is_error() {
+                return;
+            }
+            guard.clear_ready();
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+#[cfg(not(target_os = "linux"))]
+async fn hung_up() {
+    std::future::pending::<()>().await;
 }
 
 fn writer<W: Write>(

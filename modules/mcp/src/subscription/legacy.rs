@@ -32,7 +32,8 @@ impl Subscription {
             Ok(inside) => inside,
             Err(trouble) => {
                 // A server that has changed its generation, or never had this one.
-                if course.guessed || matches!(trouble.code, Some(-32601 | -32022)) {
+                let refused = matches!(trouble.status, Some(400 | 404..=428)) || trouble.code.is_some();
+                if course.guessed || refused {
                     self.doubt(course);
                 }
                 return self.failed(&trouble);
@@ -168,12 +169,11 @@ impl Takes for Messages<'_> {
     fn message(&mut self, message: &Incoming, double: bool) -> Option<End> {
         match message {
             Incoming::Notification { method, params } if !double => self.resources.heard(method, params),
+            // Were it none, but a server that counts anew, looking shows it.
+            Incoming::Notification { method, params } => self.resources.heard_again(method, params),
             Incoming::Request { id, method } if !double => self.link.reply(self.inside, id, method),
             // Answers to others come here only where a server replays too much.
-            Incoming::Notification { .. }
-            | Incoming::Request { .. }
-            | Incoming::Response { .. }
-            | Incoming::Nonsense => {}
+            Incoming::Request { .. } | Incoming::Response { .. } | Incoming::Nonsense => {}
         }
         None
     }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use lf_module::{Clock, Value};
 use lf_transport::{Opened, Sends};
 use tokio::sync::Notify;
@@ -176,7 +176,8 @@ impl Link {
 
     /// Opens the session's stream, from where it broke if `last` says where.
     pub(crate) async fn stream(&self, inside: &Inside, last: Option<&str>) -> Result<EventStream, Trouble> {
-        let envelope = Envelope { until: None, ..self.envelope(Some(&inside.session), &[]) };
+        // It lasts, and must not hang on a connection that died unseen: it gets one of its own.
+        let envelope = Envelope { sends: Sends::Write, until: None, ..self.envelope(Some(&inside.session), &[]) };
         let what = "the event stream";
         let opened = within(self.clock(), DEADLINE, self.wire.get(last, envelope)).await.ok_or_else(|| late(what))?;
         self.events(opened, Asked::Stream, what).await
@@ -185,9 +186,10 @@ impl Link {
     /// Opens the stream of a subscription of the newer generation.
     pub(crate) async fn listen(&self, id: u64, uris: &str) -> Result<EventStream, Trouble> {
         let what = "subscriptions/listen";
-        let extra = era::headers(what, None);
+        let mut extra = era::headers(what, None);
+        extra.push((header::ACCEPT_ENCODING, attempt::UNCOMPRESSED));
         let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{uris}}},"_meta":{}}}"#, era::meta());
-        let envelope = Envelope { until: None, ..self.envelope(None, &extra) };
+        let envelope = Envelope { sends: Sends::Write, until: None, ..self.envelope(None, &extra) };
         let posting = self.wire.post(message::request(id, what, &params), envelope);
         let opened = within(self.clock(), DEADLINE, posting).await.ok_or_else(|| late(what))?;
         self.events(opened, Asked::Opening, what).await

@@ -78,7 +78,10 @@ impl Subscription {
 
 /// Whether the server is not what it was taken for.
 fn unknown(trouble: &Trouble) -> bool {
-    matches!(trouble.code, Some(-32601 | -32022)) || matches!(trouble.status, Some(400 | 404 | 405 | 406))
+    match trouble.code {
+        Some(code) => matches!(code, -32601 | -32022 | -32000),
+        None => matches!(trouble.status, Some(400 | 404 | 405 | 406)),
+    }
 }
 
 /// What is made of the messages on a subscription's stream.

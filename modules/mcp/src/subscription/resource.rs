@@ -127,6 +127,18 @@ impl Resources {
         resource.wake.notify_one();
     }
 
+    /// Takes in what was taken in before: the resource is looked at.
+    pub(crate) fn heard_again(&self, method: &str, params: &Value) {
+        let uri = params.field("uri").and_then(Value::as_text).unwrap_or_default();
+        if let Some(resource) = self.watched(uri)
+            && method == UPDATED
+            && self.options.looks
+        {
+            lock(&resource.state).look = true;
+            resource.wake.notify_one();
+        }
+    }
+
     fn watched(&self, uri: &str) -> Option<&Resource> {
         let exact = self.all.iter().find(|resource| resource.uri == uri);
         if exact.is_some() || !self.options.parts {

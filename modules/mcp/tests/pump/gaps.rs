@@ -81,6 +81,11 @@ async fn a49_a_server_with_event_ids_replays_and_nothing_is_told_twice() {
     }
     stage.pass(1).await;
     assert_eq!(stage.results().len(), 4, "doubles are told by their id");
+    // A server that counts anew on each stream: what looks like a double is looked at, and is none.
+    stage.watched.write(A, "changed under an old id");
+    stage.watched.say(&format!("id: x-1\ndata: {update}\n\n"));
+    stage.pass(1).await;
+    assert_eq!(stage.results().len(), 5);
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ async fn one_request_subscribes_to_everything_and_the_lines_are_the_same() {
     assert_eq!(listen.json()["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     assert_eq!(listen.header("mcp-protocol-version"), Some("2026-07-28"));
     assert_eq!(listen.header("mcp-method"), Some("subscriptions/listen"));
+    assert_eq!(listen.header("accept-encoding"), Some("identity"), "nothing keeps events back");
     assert_eq!(stage.happened(), ["connected", "stream_open", "subscribed", "subscribed"]);
     stage.watched.change(A, board(&[("1", "user:1", "1")]));
     stage.pass(1).await;

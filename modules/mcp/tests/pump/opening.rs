@@ -76,6 +76,7 @@ async fn a21_a22_a24_what_is_sent_with_each_request() {
         assert_eq!(one.header("accept"), Some("application/json, text/event-stream"));
     }
     assert_eq!(stage.got("GET")[0].header("accept"), Some("text/event-stream"));
+    assert_eq!(stage.got("GET")[0].header("accept-encoding"), Some("identity"), "nothing keeps events back");
 }
 
 #[tokio::test]

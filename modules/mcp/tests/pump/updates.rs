@@ -204,6 +204,20 @@ async fn strict_echo_tells_what_a_burst_would_hide() {
 }
 
 #[tokio::test]
+async fn strict_echo_tells_a_push_of_what_the_first_look_saw_already() {
+    let setting = Setting::new(Habits::LEGACY).one().ignoring(&["ai:claude"]);
+    let setting = setting.with(|options| options.rules.strict = true);
+    setting.watched.write(A, board(&[("1", "user:1", "1")]));
+    let stage = setting.listening().await;
+    stage.watched.push(A);
+    stage.pass(1).await;
+    assert_eq!(stage.results().len(), 1, "it may have been changed just before the look");
+    stage.watched.push(A);
+    stage.pass(1).await;
+    assert_eq!(stage.results().len(), 1, "nothing changed since it was told");
+}
+
+#[tokio::test]
 async fn a40_a_read_that_hangs_delays_its_own_line_only_and_not_for_ever() {
     let stage = Setting::new(Habits::LEGACY).ignoring(&["ai:x"]).listening().await;
     stage.watched.fault(|received| {
