@@ -23,12 +23,16 @@ const DEEPEST: usize = 32;
 pub fn read(path: &Path) -> Result<String, ProjectError> {
     let failed = |why| ProjectError::io("read", path, why);
     let file = fs::File::open(path).map_err(failed)?;
-    let mut text = String::new();
-    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > LARGEST {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
         return Err(failed(std::io::Error::other(format!("larger than {} MiB", LARGEST >> 20))));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|why| {
+        let (good, _) = why.as_bytes().split_at(why.utf8_error().valid_up_to());
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        failed(std::io::Error::other(format!("line {line} is not UTF-8 text; save it as UTF-8")))
+    })
 }
 
 /// Replaces a file: the new text is on disk before it takes the name, so that a reader sees the old or the new.
@@ -84,4 +88,21 @@ pub fn movements(folder: &Path) -> Result<Vec<PathBuf>, ProjectError> {
         }
     }
     Ok(found.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_refused_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bad.mvt");
+        fs::write(&path, b"one\ntwo \xff").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.ends_with("line 2 is not UTF-8 text; save it as UTF-8"), "{error}");
+        // Cut at the limit, a letter of two bytes must not look like bytes that are no text.
+        fs::write(&path, "é".repeat(usize::try_from(LARGEST).unwrap())).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("larger than"));
+    }
 }
