@@ -14,6 +14,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/every_source_file_says_what_it_is_for", file_texts),
         trial("tidy/every_code_has_a_page_and_cases", code_sets),
         trial("tidy/no_file_of_the_corpus_is_forgotten", nothing_forgotten),
+        trial("tidy/each_crate_depends_only_on_those_below_it", arrows),
+        trial("tidy/tests_that_pages_name_are_there", named_tests),
     ]
 }
 
@@ -24,11 +26,72 @@ const WALLS: &[(&str, &[&str])] = &[
     ("miette::", &["src/lang/diag/render.rs"]),
     ("sqlx::", &["src/store/"]),
     ("reqwest::", &["modules/transport/"]),
+    ("axum::", &["src/demo"]),
+    ("clap::", &["src/cli"]),
+    ("lf_rest::", &["src/project/registry.rs"]),
+    ("lf_mcp::", &["src/project/registry.rs", "src/cli/listen.rs", "src/cli/output/lines.rs"]),
     ("println!", &["src/cli/output.rs"]),
     ("eprintln!", &["src/cli/output.rs"]),
     ("print!", &["src/cli/output.rs"]),
     ("eprint!", &["src/cli/output.rs"]),
 ];
+
+/// Each crate's manifest: which of our crates it may stand on.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("modules/contract", &[]),
+    ("src/lang", &["lf-module"]),
+    ("modules/transport", &["lf-module"]),
+    ("modules/mcp", &["lf-module", "lf-transport"]),
+    ("modules/rest", &["lf-module", "lf-transport"]),
+    ("modules/harness", &["lf-module"]),
+    ("", &["lf-lang", "lf-module", "lf-mcp", "lf-rest"]),
+];
+
+/// What would let the language reach the world.
+const WORLD: [&str; 5] = ["tokio", "sqlx", "reqwest", "axum", "rand"];
+
+fn arrows() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for (folder, below) in ARROWS {
+        let manifest = read(&root().join(folder).join("Cargo.toml"));
+        let dependencies = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+        for line in dependencies.take_while(|line| !line.starts_with('[')) {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if name.starts_with("lf-") && !below.contains(&name) {
+                wrong.push(format!("{folder}/Cargo.toml: `{name}` is not below it"));
+            }
+            if *folder == "src/lang" && WORLD.contains(&name) {
+                wrong.push(format!("{folder}/Cargo.toml: `{name}` lets the language reach the world"));
+            }
+        }
+    }
+    report(&wrong)
+}
+
+/// The pages with tables of tests. A name is a file, or `file.rs::function`, from the page's folder or the root.
+const TABLES: [&str; 2] = ["tests/README.md", "modules/mcp/tests/README.md"];
+
+fn named_tests() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for page in TABLES {
+        let page = root().join(page);
+        let folder = page.parent().expect("a folder");
+        let text = read(&page);
+        let names = text.split('`').skip(1).step_by(2).filter(|name| name.contains(".rs::") || name.contains('/'));
+        for name in names.filter(|name| !name.starts_with('@') && !name.contains(' ')) {
+            let (file, function) = name.split_once("::").map_or((name, None), |(file, name)| (file, Some(name)));
+            let found = [folder.join(file), root().join(file)].into_iter().find(|path| path.is_file());
+            let there = match (found, function) {
+                (Some(path), Some(function)) => read(&path).contains(&format!("fn {function}(")),
+                (found, _) => found.is_some(),
+            };
+            if !there {
+                wrong.push(format!("{}: there is no `{name}`", page.display()));
+            }
+        }
+    }
+    report(&wrong)
+}
 
 fn report(wrong: &[String]) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }

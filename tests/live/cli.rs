@@ -4,5 +4,6 @@
 mod bare;
 mod check;
 mod credential;
+mod mcp;
 pub(crate) mod place;
 mod run;

@@ -1,7 +1,7 @@
 //! `tools/list`: pages, cursors, and servers that get them wrong.
 
 use lf_harness::{Received, Reply, mcp::Offer};
-use lf_module::Description;
+use lf_module::{Description, Value};
 use serde_json::{Value as Json, json};
 
 use crate::stage::{Stage, tools};
@@ -130,6 +130,21 @@ async fn a_tool_that_runs_only_as_a_task_says_so() {
     let error = stage.write("must", &[]).await.unwrap_err();
     assert!(error.message.contains("task"), "{error}");
     assert!(stage.received("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn strict_results_type_what_an_answer_may_lack() {
+    let tool = json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object",
+        "properties": {"sure": {"type": "string"}, "maybe": {"type": "string"}}, "required": ["sure"]}});
+    for strict in [false, true] {
+        let offer = Offer::of(json!([tool]));
+        let settings = [("strict_results".into(), Value::Bool(strict))].into_iter().collect();
+        let stage = Stage::with(settings, move |received| offer.reply(received));
+        let description = stage.describe().await.unwrap();
+        let field = |name: &str| description.types[0].field(name).unwrap();
+        assert_eq!((field("sure").optional, field("sure").doubtful), (false, false));
+        assert_eq!((field("maybe").optional, field("maybe").doubtful), (strict, !strict));
+    }
 }
 
 #[tokio::test]

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lf_harness::{Received, Reply, mcp::Offer};
-use lf_module::{Acted, Kind};
+use lf_harness::{Received, Reply, Server, World, mcp::Offer};
+use lf_module::{Acted, Kind, call::Settings};
 use serde_json::json;
 
-use crate::stage::{Stage, tools};
+use crate::stage::{Stage, connect, credential, tools};
 
 /// A server that gives a new session id at each `initialize` and forgets the first one as `loss` says.
 fn forgetful(forgets: &'static str, loss: fn() -> Reply) -> Stage {
@@ -58,6 +58,29 @@ async fn a_server_without_sessions_gets_no_session_header() {
     stage.search().await.unwrap();
     let all = stage.server.as_ref().unwrap().received();
     assert!(all.iter().all(|request| request.header("mcp-session-id").is_none()));
+}
+
+#[tokio::test]
+async fn servers_are_kept_apart() {
+    let serve = |id: &str| {
+        let mut offer = Offer::of(tools());
+        offer.session = Some(id.to_owned());
+        Server::start(World::new(0.0), move |received| offer.reply(received)).unwrap()
+    };
+    let servers = [(serve("s-one"), "t-one", "s-one"), (serve("s-two"), "t-two", "s-two")];
+    let world = World::new(0.0);
+    for (server, token, _) in &servers {
+        let fields = [("url", server.url("/mcp")), ("token", (*token).to_owned())];
+        let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let connection = connect(world.ports(), credential(&fields), Settings::new()).unwrap();
+        Stage { world: world.clone(), server: None, connection }.search().await.unwrap();
+    }
+    for (server, token, session) in servers {
+        let received = server.received();
+        assert_eq!(received.len(), 4);
+        assert!(received.iter().all(|request| request.header("authorization") == Some(&format!("Bearer {token}"))));
+        assert!(received[1..].iter().all(|request| request.header("mcp-session-id") == Some(session)));
+    }
 }
 
 #[tokio::test]
@@ -141,6 +164,20 @@ async fn a_revision_that_is_not_spoken_is_named() {
     offer.version = "2099-01-01".to_owned();
     let error = Stage::good(offer).describe().await.unwrap_err();
     assert!(error.message.contains("`2099-01-01`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_of_the_revision_without_sessions_is_named_as_such() {
+    for code in [-32022, -32601] {
+        let stage = Stage::new(move |received| {
+            let error = json!({"code": code, "message": "no"});
+            Reply::json(&json!({"jsonrpc": "2.0", "id": received.rpc_id(), "error": error}))
+        });
+        let error = stage.describe().await.unwrap_err();
+        assert_eq!(error.kind, Kind::Limit);
+        assert!(error.message.contains("not spoken to yet"), "{error}");
+        assert_eq!(stage.methods(), ["initialize"]);
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //!
 //! A field is written `in NAME: TYPE` (an argument) or `out NAME: TYPE` (of the answer), with `required`
 //! behind an argument that must be given and `doubtful` behind an answer that may lack it. `text` and
-//! `content`, which every answer has, are named only where they are left out.
+//! `content`, which every answer has, are named only where they are left out. `reads` names the tools that are read.
 
 use lf_harness::mcp::Offer;
 use lf_module::{FieldType, TypeShape};
@@ -58,6 +58,14 @@ async fn judge(case: &Json) -> Vec<String> {
             expected[shape.name.as_str()].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
         if fields(shape) != lines {
             wrong.push(format!("{}: {:?}", shape.name, fields(shape)));
+        }
+    }
+    if let Some(expected) = case["reads"].as_array() {
+        let reads = description.types.iter().filter(|shape| shape.readable);
+        let reads: Vec<_> = reads.map(|shape| Json::from(shape.name.as_str())).collect();
+        let writes = description.types.iter().filter(|shape| shape.writable).count();
+        if reads != *expected || reads.len() + writes != description.types.len() {
+            wrong.push(format!("read: {reads:?}, written: {writes}"));
         }
     }
     let warned = case["warn"].as_array().cloned().unwrap_or_default();
