@@ -23,7 +23,7 @@ use crate::{
     text::{self, clean},
 };
 
-pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use crate::{
     exchange::{Safety, send},
     model::{Lands, List, One, Type, Walk},
-    paging::{Listing, Place},
+    paging::{Listing, Place, pinned},
     record::{key_of, land},
     request::{Given, Outgoing, parameter},
     source::Polling,
@@ -248,15 +248,4 @@ pub(crate) fn gone(error: &CallError) -> bool {
 
 pub(crate) fn undeclared(ty: &Type, what: &str, request: &str) -> CallError {
     CallError::new(Kind::Limit, format!("`{}` cannot be {what}: the module declares no `{request}`", ty.name))
-}
-
-/// Every required pin is given.
-pub(crate) fn pinned(ty: &Type, pins: &Record) -> Result<(), CallError> {
-    for pin in ty.shape.pins.iter().filter(|pin| pin.required) {
-        if pins.get(&pin.field).is_none_or(Value::is_absent) {
-            let why = format!("a list of `{}` needs `{}`", ty.name, pin.field);
-            return Err(CallError { field: Some(pin.field.to_string()), ..CallError::new(Kind::Limit, why) });
-        }
-    }
-    Ok(())
 }

@@ -9,14 +9,12 @@ use lf_module::{
     CallError, Kind, Value, json,
     retry::{Attempt, Job, Policy, drive},
 };
-use lf_transport::{Bounds, Failure, Phase, Sends, retry_after::retry_after};
+use lf_transport::{Bounds, Failure, Phase, Sends, exchange::LARGEST_ERROR, retry_after::retry_after};
 
 use crate::{request::Outgoing, system::System, template::scalar};
 
 /// How much of a refusal's text is shown.
 const SHOWN: usize = 300;
-/// How much of a refusal's text is read.
-const LARGEST_ERROR: usize = 64 << 10;
 
 /// What sending a request twice would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

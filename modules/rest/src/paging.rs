@@ -1,7 +1,7 @@
 //! Where a listing stands, and where its next page is.
 
 use http::{HeaderMap, header};
-use lf_module::{CallError, Cursor, Kind, Landed, Value};
+use lf_module::{CallError, Cursor, Kind, Landed, Record, Value};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -194,6 +194,17 @@ fn without_signature(system: &System, mut url: Url) -> Url {
         }
     }
     url
+}
+
+/// A list is asked for only with every pin that it needs.
+pub(crate) fn pinned(ty: &Type, pins: &Record) -> Result<(), CallError> {
+    for pin in ty.shape.pins.iter().filter(|pin| pin.required) {
+        if pins.get(&pin.field).is_none_or(Value::is_absent) {
+            let why = format!("a list of `{}` needs `{}`", ty.name, pin.field);
+            return Err(CallError { field: Some(pin.field.to_string()), ..CallError::new(Kind::Limit, why) });
+        }
+    }
+    Ok(())
 }
 
 /// The target of `rel="next"` in the `Link` headers (RFC 8288).

@@ -17,9 +17,8 @@ use lf_module::{Batch, CallError, Cursor, Event, Kind, Landed, Listen, Number, S
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    connection::pinned,
     model::{Follow, Grows, List, Type},
-    paging::{Got, Listing, Place},
+    paging::{Got, Listing, Place, pinned},
     request::Given,
     system::System,
     template::scalar,

@@ -1,7 +1,5 @@
 //! One exchange: what is sent, and what comes back, bounded in time and size.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
@@ -10,7 +8,7 @@ use crate::{
     client::Client,
     failure::{Failure, Phase},
     guard,
-    timer::Timer,
+    timer::{Bounds, Timer},
 };
 
 /// The largest body of a good answer.
@@ -41,18 +39,6 @@ pub struct Request {
     pub body: Option<Bytes>,
     /// What it may do.
     pub sends: Sends,
-}
-
-/// How long an exchange may take. The time to connect is the client's.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// Until the head of the answer.
-    pub first_byte: Duration,
-    /// Between two pieces of the body.
-    pub gap: Duration,
-    /// The whole ends at this point of [`lf_module::Clock::monotonic`]; `None` only for a stream that
-    /// is listened to.
-    pub until: Option<Duration>,
 }
 
 /// The head of an answer, with its body still to come.

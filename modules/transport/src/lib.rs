@@ -17,6 +17,6 @@ pub mod retry_after;
 mod timer;
 
 pub use client::{Client, Options};
-pub use exchange::{Answer, Body, Bounds, Opened, Request, Sends, secret_header};
+pub use exchange::{Answer, Body, Opened, Request, Sends, secret_header};
 pub use failure::{Failure, Phase, Unreached};
-pub use timer::by;
+pub use timer::{Bounds, by};

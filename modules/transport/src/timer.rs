@@ -9,10 +9,19 @@ use std::{future::Future, time::Duration};
 use lf_module::Clock;
 use tokio::time::Instant;
 
-use crate::{
-    exchange::Bounds,
-    failure::{Failure, Phase},
-};
+use crate::failure::{Failure, Phase};
+
+/// How long an exchange may take. The time to connect is the client's.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Until the head of the answer.
+    pub first_byte: Duration,
+    /// Between two pieces of the body.
+    pub gap: Duration,
+    /// The whole ends at this point of [`Clock::monotonic`]; `None` only for a stream that
+    /// is listened to.
+    pub until: Option<Duration>,
+}
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer {

@@ -36,12 +36,6 @@ impl RunState {
         Self { scratch: Scratch::with_budget(steps), ..Self::default() }
     }
 
-    /// The effect that the run waits for.
-    #[must_use]
-    pub fn waits_for(&self) -> Option<&Address> {
-        self.waiting.as_ref().map(|waiting| &waiting.address)
-    }
-
     /// Whether it ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
