@@ -33,6 +33,17 @@ pub(super) fn record(plan: &Plan, listen: &Listen, kind: ChangeKind, key: &Key, 
     }
 }
 
+/// Whether a change touches a field that the listen asks about. Where the source cannot tell what an update changed, it
+/// may have been one of them.
+pub(super) fn touches(listen: &Listen, kind: ChangeKind, before: Option<&Record>, record: &Record) -> bool {
+    match (kind, before) {
+        (ChangeKind::Updated, Some(before)) if !listen.fields.is_empty() => {
+            differing(before, record).iter().any(|changed| listen.fields.contains(changed))
+        }
+        (ChangeKind::Created | ChangeKind::Updated | ChangeKind::Deleted, _) => true,
+    }
+}
+
 /// `<change>`: `kind`, `fields`, `before`, `at`, `by`.
 fn change(run: &Run) -> Value {
     let kind = match run.kind {

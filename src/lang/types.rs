@@ -51,6 +51,11 @@ pub enum Ty {
     EmptyList,
 }
 
+/// The most parts of one type.
+pub const MOST_PARTS: usize = 4096;
+/// How deep one type nests.
+pub const MOST_DEPTH: usize = 64;
+
 /// What sort of value a type has, when its parts do not matter: what a comparison asks of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -157,6 +162,37 @@ impl Ty {
     pub fn known_text(&self) -> Option<&SmolStr> {
         let Self::Choice(members) = self else { return None };
         if let [only] = members.as_slice() { Some(only) } else { None }
+    }
+
+    /// Whether it is small enough to be carried around: at most so many parts, nesting at most so deep.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        let mut open = vec![(self, 0)];
+        let mut parts = 0;
+        while let Some((ty, depth)) = open.pop() {
+            parts += 1;
+            if parts > MOST_PARTS || depth > MOST_DEPTH {
+                return false;
+            }
+            match ty {
+                Self::List(inner) | Self::Optional(inner) => open.push((inner, depth + 1)),
+                Self::Record(fields) => open.extend(fields.iter().map(|(_, ty)| (ty, depth + 1))),
+                Self::Text
+                | Self::Number
+                | Self::Boolean
+                | Self::Date
+                | Self::Datetime
+                | Self::Duration
+                | Self::Json
+                | Self::Choice(_)
+                | Self::Position(_)
+                | Self::Handle(_)
+                | Self::Change
+                | Self::Absent
+                | Self::EmptyList => {}
+            }
+        }
+        true
     }
 
     /// `T | absent`, without nesting.

@@ -99,7 +99,9 @@ impl Listener<'_> {
     /// The run that a change starts; `None` if this listen does not fire for it.
     fn fire(&mut self, delta: Delta, verdict: &Verdict) -> Option<NewRun> {
         let (service, listen) = (self.service, self.listen);
-        if !listen.kinds.contains(&delta.kind) {
+        if !listen.kinds.contains(&delta.kind)
+            || !fired::touches(listen, delta.kind, delta.before.as_ref(), &delta.record)
+        {
             return None;
         }
         let now = service.clock.now();

@@ -175,6 +175,9 @@ impl Body<'_, '_> {
         let asked = if value { Asked::Value } else { Asked::Anything };
         let closure = self.closure(closure, &[item], Through::Map, &asked)?;
         let ty = Ty::List(Box::new(closure.gives.clone().unwrap_or(Ty::Absent)));
+        if !self.is_small(span, &ty) {
+            return None;
+        }
         walked(span, ty, Way::Map, list, closure)
     }
 
@@ -221,7 +224,11 @@ impl Body<'_, '_> {
     fn group(&mut self, span: Span, list: Expr, item: Ty, closure: &ast::Closure) -> Option<Expr> {
         let closure = self.closure(closure, std::slice::from_ref(&item), Through::Group, &Asked::Exactly(Ty::Text))?;
         let one = Ty::Record(vec![("key".into(), Ty::Text), ("items".into(), Ty::List(Box::new(item)))]);
-        walked(span, Ty::List(Box::new(one)), Way::Group, list, closure)
+        let ty = Ty::List(Box::new(one));
+        if !self.is_small(span, &ty) {
+            return None;
+        }
+        walked(span, ty, Way::Group, list, closure)
     }
 
     fn sort(

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::{
     body::{Body, Place, Resolved},
     compare::operator,
-    literals,
+    functions, literals,
     narrow::proof,
     typed::{Expr, ExprKind, Item, Op, RecordItem},
 };
@@ -216,6 +216,7 @@ impl Body<'_, '_> {
             };
         }
         let ty = common.map_or(Ty::EmptyList, |(ty, _)| Ty::List(Box::new(ty)));
+        whole &= self.is_small(span, &ty);
         whole.then_some(Expr { ty, span, kind: ExprKind::List(typed) })
     }
 
@@ -273,7 +274,17 @@ impl Body<'_, '_> {
             }
         }
         let ty = Ty::Record(fields.into_iter().collect());
+        whole &= self.is_small(span, &ty);
         whole.then_some(Expr { ty, span, kind: ExprKind::Record(typed) })
+    }
+
+    /// Whether a value's type is one that can be carried around; reports one that is not.
+    pub(super) fn is_small(&mut self, span: Span, ty: &Ty) -> bool {
+        let small = ty.is_small();
+        if !small {
+            self.report(functions::too_large(span, "the type of this value"));
+        }
+        small
     }
 
     /// Operators that lean to the left, as a loop: `a + b + c` is as deep as it is long.

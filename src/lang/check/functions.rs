@@ -150,10 +150,26 @@ fn report_cycle(cx: &mut Context<'_>, members: &[(Node, &Uses<'_>)]) {
 fn check_type(cx: &mut Context<'_>, index: usize) {
     let Some(decl) = cx.types.get(index) else { return };
     let (item, file) = (decl.item, decl.file);
-    let ty = annotations::resolve(cx, file, &item.ty);
+    let ty = annotations::resolve(cx, file, &item.ty).filter(|ty| {
+        if !ty.is_small() {
+            cx.report(too_large(item.name.span, "this type"));
+        }
+        ty.is_small()
+    });
     if let Some(decl) = cx.types.get_mut(index) {
         decl.ty = ty;
     }
+}
+
+/// A type that doubles with every step would soon fill the memory.
+pub(super) fn too_large(at: crate::source::Span, what: &str) -> Diagnostic {
+    Diagnostic::error(codes::MOV_TYPE_LARGE, at, format!("{what} is made of too many parts"))
+        .label(format!(
+            "more than {} parts, or nested deeper than {}",
+            crate::types::MOST_PARTS,
+            crate::types::MOST_DEPTH
+        ))
+        .help("hold the inner part as json: `JSON(…)`")
 }
 
 fn check_constant(cx: &mut Context<'_>, index: usize) {

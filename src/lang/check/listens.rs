@@ -345,7 +345,7 @@ fn filter(
 }
 
 fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &Listening)>) -> Option<ListenSettings> {
-    const LATER: [&str; 3] = ["fields", "debounce", "while_waiting"];
+    const LATER: [&str; 2] = ["debounce", "while_waiting"];
     let mut kept = Vec::with_capacity(item.settings.len());
     for setting in &item.settings {
         if LATER.contains(&setting.name.text.as_str()) {
@@ -365,6 +365,7 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
     let given = literals::settings(cx, "a listen", &kept, &allowed());
     let whole = given.len() == item.settings.len();
     let kinds = kinds(cx, given.get("on"), on.map(|(_, listening)| listening));
+    let fields = fields(cx, given.get("fields"), on.map(|(shape, _)| shape), kinds.as_deref());
     let every = every(cx, given.get("every"), on);
     let concurrency = count(cx, "concurrency", given.get("concurrency"), DEFAULT_CONCURRENCY);
     let retry = count(cx, "retry", given.get("retry"), DEFAULT_RETRY);
@@ -379,6 +380,7 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
     let echo = matches!(given.get("echo").map(|given| &given.value), Some(Value::Bool(true)));
     Some(ListenSettings {
         kinds: kinds?,
+        fields: fields?,
         every: every?,
         start,
         concurrency: concurrency?,
@@ -392,6 +394,7 @@ fn allowed() -> BTreeMap<SmolStr, FieldType> {
     let kinds = vec!["created".into(), "updated".into(), "deleted".into()];
     BTreeMap::from([
         ("on".into(), FieldType::List(Box::new(FieldType::Choice(kinds)))),
+        ("fields".into(), FieldType::List(Box::new(FieldType::Text))),
         ("every".into(), FieldType::Duration),
         ("start".into(), FieldType::Choice(vec!["now".into(), "all".into()])),
         ("concurrency".into(), FieldType::Number),
@@ -436,6 +439,51 @@ fn kinds(cx: &mut Context<'_>, given: Option<&Given>, listening: Option<&Listeni
         return None;
     }
     Some(kinds)
+}
+
+/// The fields that an update has to touch.
+fn fields(
+    cx: &mut Context<'_>,
+    given: Option<&Given>,
+    shape: Option<&TypeShape>,
+    kinds: Option<&[ChangeKind]>,
+) -> Option<Vec<SmolStr>> {
+    let Some(given) = given else { return Some(Vec::new()) };
+    let Value::List(items) = &given.value else { return None };
+    let mut fields: Vec<SmolStr> = Vec::new();
+    for name in items.iter().filter_map(Value::as_text) {
+        if fields.iter().any(|field| field == name) {
+            wrong(cx, given.span, format!("{name:?} stands twice in `fields`"), "leave one out");
+            return None;
+        }
+        if let Some(shape) = shape
+            && shape.field(name).is_none_or(|field| !field.readable)
+        {
+            let known = shape.fields.iter().filter(|field| field.readable).map(|field| field.name.as_str());
+            let near = suggest::nearest(name, known);
+            let report = Diagnostic::error(
+                codes::MOV_FIELD_UNKNOWN,
+                given.span,
+                format!("`{}` has no field {name:?} to look at", shape.name),
+            );
+            cx.report(match near {
+                Some(near) => report.help(format!("did you mean {near:?}?")),
+                None => report.label("names the fields that an update has to touch"),
+            });
+            return None;
+        }
+        fields.push(name.into());
+    }
+    if fields.is_empty() {
+        wrong(cx, given.span, "`fields` names no field".to_owned(), "name at least one, or leave `fields` out");
+        return None;
+    }
+    if kinds.is_some_and(|kinds| !kinds.contains(&ChangeKind::Updated)) {
+        let help = "add \"updated\" to `on`, or leave `fields` out";
+        wrong(cx, given.span, "`fields` is about updates, which `on` leaves out".to_owned(), help);
+        return None;
+    }
+    Some(fields)
 }
 
 fn every(cx: &mut Context<'_>, given: Option<&Given>, on: Option<(&TypeShape, &Listening)>) -> Option<SignedDuration> {

@@ -116,3 +116,22 @@ listen to crm-[:Company]-> fire go
         .collect();
     assert_eq!(errors, [("MOV_HOP_NOT_READABLE", "Person")]);
 }
+
+#[test]
+fn values_that_nest_without_end_are_one_report() {
+    for (step, count) in [
+        ("[b{before}]", 3_000),
+        ("{ l: b{before}, r: b{before} }", 100),
+        ("MAP(b{before}, (_x{at}) => b{before})", 200),
+    ] {
+        let mut text = String::from("export function f(): <json> {\n  b0 = [\"x\"]\n");
+        for at in 1..=count {
+            let value = step.replace("{before}", &(at - 1).to_string()).replace("{at}", &at.to_string());
+            writeln!(text, "  b{at} = {value}").unwrap();
+        }
+        writeln!(text, "  return JSON(b{count})\n}}").unwrap();
+        let problems = checked(&[("deep.mvt", &text)]).problems;
+        let codes: Vec<_> = problems.iter().map(|problem| problem.code.as_str()).collect();
+        assert_eq!(codes, ["MOV_TYPE_LARGE"], "{step}");
+    }
+}

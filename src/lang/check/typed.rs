@@ -97,6 +97,8 @@ pub struct Listen {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListenSettings {
     pub kinds: Vec<ChangeKind>,
+    /// Only updates that touch one of these fire; empty: all do.
+    pub fields: Vec<SmolStr>,
     pub every: SignedDuration,
     pub start: Start,
     pub concurrency: u32,

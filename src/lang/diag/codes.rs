@@ -88,6 +88,7 @@ codes! {
     // types
     MOV_TYPE_CHOICE_TWICE           Error       Files "1";
     MOV_TYPE_CYCLE                  Error       Files "1";
+    MOV_TYPE_LARGE                  Error       Files "1";
     MOV_TYPE_POSITION               Error       Files "1";
     MOV_TYPE_UNION                  Error       Files "1";
     MOV_TYPE_UNKNOWN                Error       Files "1";

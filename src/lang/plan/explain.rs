@@ -48,6 +48,9 @@ fn explain_listen(out: &mut String, plan: &Plan, listen: &Listen) {
     let kinds: Vec<_> = kinds.collect();
     let change = if listen.with_change { " with the change" } else { "" };
     line(out, 1, format_args!("on {} of {}, fires {}{change}", kinds.join(", "), listen.ty, listen.function));
+    if !listen.fields.is_empty() {
+        line(out, 1, format_args!("of updates, those of {}", listen.fields.join(", ")));
+    }
     for (name, value) in &listen.pins {
         line(out, 1, format_args!("pin {name} == {}", lf_module::json::plain(value)));
     }

@@ -102,6 +102,9 @@ pub struct Listen {
     pub function: SmolStr,
     pub with_change: bool,
     pub kinds: Vec<ChangeKind>,
+    /// Only updates that touch one of these fire; empty: all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<SmolStr>,
     pub every: Duration,
     pub start: Start,
     pub concurrency: u32,

@@ -135,6 +135,7 @@ fn listen(
         function: fired,
         with_change: listen.with_change,
         kinds: settings.kinds.clone(),
+        fields: settings.fields.clone(),
         every: Duration::try_from(settings.every).unwrap_or_default(),
         start: settings.start,
         concurrency: settings.concurrency,

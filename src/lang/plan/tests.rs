@@ -151,8 +151,8 @@ fn the_deepest_program_runs() {
         }),
         ("signs", 254, |depth| format!("return {}1", "-".repeat(depth))),
         ("negations", 252, |depth| format!("return IF {}true THEN 1 ELSE 2 END", "NOT ".repeat(depth))),
-        ("lists", 125, |depth| format!("return LENGTH({}1{})", "[".repeat(depth), "]".repeat(depth))),
-        ("records", 125, |depth| format!("return LENGTH([{}1{}])", "{ a: ".repeat(depth), " }".repeat(depth))),
+        ("lists", 62, |depth| format!("return LENGTH({}1{})", "[".repeat(depth), "]".repeat(depth))),
+        ("records", 62, |depth| format!("return LENGTH([{}1{}])", "{ a: ".repeat(depth), " }".repeat(depth))),
         ("calls", 125, |depth| format!("return {}1{}", "ABS(".repeat(depth), ")".repeat(depth))),
         ("texts", 60, |depth| format!("return LENGTH({}1{})", "\"${".repeat(depth), "}\"".repeat(depth))),
         ("choices", 125, |depth| {

@@ -167,6 +167,7 @@ pub(super) fn listen(fire: u32) -> Listen {
         with_change: false,
         settings: ListenSettings {
             kinds: vec![ChangeKind::Created, ChangeKind::Updated],
+            fields: Vec::new(),
             every: SignedDuration::from_secs(30),
             start: Start::Now,
             concurrency: 4,
