@@ -34,7 +34,7 @@ pub mod imports;
 mod listens;
 mod literals;
 mod narrow;
-mod order;
+pub(crate) mod order;
 mod pins;
 mod statements;
 mod uses;

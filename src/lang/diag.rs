@@ -4,6 +4,7 @@
 //! in backticks, good on its own. The reason stands on the label, the way out in the help.
 
 pub mod codes;
+pub mod fix;
 pub mod render;
 pub mod suggest;
 

@@ -1,6 +1,8 @@
 //! Typed program to plan: total, no errors, nothing to decide.
 
+pub mod draw;
 pub mod explain;
+pub mod graph;
 pub mod ir;
 mod lower;
 mod places;

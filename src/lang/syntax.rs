@@ -17,6 +17,7 @@ mod statements;
 mod types;
 
 pub mod ast;
+pub mod format;
 
 pub(crate) use closures::closure_place;
 

@@ -1,7 +1,7 @@
 //! The corpus: one named test for each text file, each page of a code, each property and each rule of the house.
 //!
 //! `syntax/` and the examples are read, `check/` is checked against the catalog that its first line names, `plan/` is
-//! compiled as well. A file under `err` says on
+//! compiled as well, `fmt/` is laid out. A file under `err` says on
 //! its lines what it expects (`markers.rs`), and its whole report stands beside it in a `.snap`. Snapshots are written
 //! with `LF_BLESS=1`; markers only by hand, so that no diagnostic can get lost unseen.
 //!
@@ -15,6 +15,8 @@
 )]
 
 mod case;
+mod fixes;
+mod fmt;
 mod limits;
 mod markers;
 mod pages;
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name, move || case::run(&file, false)));
     }
     trials.extend(pages::trials());
+    trials.extend(fixes::trials());
+    trials.extend(fmt::trials());
     trials.extend(limits::trials());
     trials.extend(properties::trials());
     trials.extend(tidy::trials());

@@ -3,7 +3,7 @@
 //! Iterative, so that a long chain of declarations costs no stack.
 
 /// The strongly connected groups of the graph `edges[node] = what it needs`, dependencies first.
-pub(super) fn groups(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(crate) fn groups(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut search = Search {
         edges,
         index: vec![None; edges.len()],
@@ -22,7 +22,7 @@ pub(super) fn groups(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Whether a group is a cycle: more than one, or one that needs itself.
-pub(super) fn is_cycle(group: &[usize], edges: &[Vec<usize>]) -> bool {
+pub(crate) fn is_cycle(group: &[usize], edges: &[Vec<usize>]) -> bool {
     match group {
         [only] => edges.get(*only).is_some_and(|needs| needs.contains(only)),
         [] => false,

@@ -140,18 +140,13 @@ impl Report {
         });
         let named = |text: &str| (!text.is_empty()).then(|| tame(text));
         let mut labels = vec![LabeledSpan::new_primary_with_span(named(&diagnostic.primary.text), range(primary))];
-        let mut help: Vec<String> = diagnostic.help.iter().map(|line| tame(line)).collect();
+        let mut help: Vec<String> = ways_out(diagnostic).map(tame).collect();
         for label in &diagnostic.secondary {
             if label.span.source == primary.source {
                 labels.push(LabeledSpan::new_with_span(named(&label.text), range(label.span)));
             } else {
                 help.push(format!("{}: {}", place(label.span, sources), tame(&label.text)));
             }
-        }
-        if let Some(fix) = &diagnostic.fix
-            && !help.iter().any(|line| asks_for(line, &fix.says))
-        {
-            help.insert(0, tame(&fix.says));
         }
         Self {
             headline: tame(&diagnostic.headline),
@@ -162,6 +157,13 @@ impl Report {
             help: (!help.is_empty()).then(|| help.join("\n")),
         }
     }
+}
+
+/// Every way out, the fix's first; none is said twice.
+pub fn ways_out(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
+    let fix = diagnostic.fix.iter().map(|fix| fix.says.as_str());
+    let new = |says: &&str| !diagnostic.help.iter().any(|line| asks_for(line, says));
+    fix.filter(new).chain(diagnostic.help.iter().map(String::as_str))
 }
 
 /// Whether `did you mean X?` says what `write X` would say again.

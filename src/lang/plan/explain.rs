@@ -10,6 +10,7 @@ use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step};
 use crate::check::typed::EntryMode;
 use lf_module::call::{ChangeKind, Start};
 
+pub(super) use exprs::condition;
 pub(crate) use exprs::{builtin_name, operator};
 
 /// The whole plan.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What a listen's condition returns.
-pub(super) fn condition(plan: &Plan, filter: &Function) -> String {
+pub(in crate::plan) fn condition(plan: &Plan, filter: &Function) -> String {
     let last = filter.blocks.first().and_then(|block| block.0.last()).map(|step| &step.op);
     let Some(Op::Return(Some(value))) = last else { return String::new() };
     Writer { plan, function: Some(filter) }.expr(*value)
