@@ -17,10 +17,12 @@ mod environment;
 mod exit;
 mod explain;
 mod fire;
+mod fmt;
 mod input;
 mod ledger;
 mod listen;
 mod output;
+mod plan;
 mod run;
 mod runs;
 mod shell;
@@ -76,14 +78,14 @@ enum Command {
     Runs(runs::Arguments),
     /// Show the page, rooms and metrics without running movements (not built yet)
     Serve(Unbuilt),
-    /// Show what the files would do (not built yet)
-    Plan(Unbuilt),
+    /// Show what the files would do: as text, JSON, Mermaid or a picture
+    Plan(plan::Arguments),
     /// Run the tests in the files (not built yet)
     Test(Unbuilt),
     /// Run changed files against what really happened (not built yet)
     Backtest(Unbuilt),
-    /// Lay the files out in the one layout (not built yet)
-    Fmt(Unbuilt),
+    /// Lay the files out in the one layout
+    Fmt(fmt::Arguments),
     /// Serve an editor on standard input and output (not built yet)
     Lsp(Unbuilt),
     /// Explain a diagnostic
@@ -132,10 +134,10 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Fire(arguments) => fire::run(&arguments, shell),
         Command::Runs(arguments) => runs::run(arguments, shell),
         Command::Serve(rest) => refuse("serve", rest),
-        Command::Plan(rest) => refuse("plan", rest),
+        Command::Plan(arguments) => start::blocking(shell, plan::run(arguments, shell)),
         Command::Test(rest) => refuse("test", rest),
         Command::Backtest(rest) => refuse("backtest", rest),
-        Command::Fmt(rest) => refuse("fmt", rest),
+        Command::Fmt(arguments) => fmt::run(&arguments, shell),
         Command::Lsp(rest) => refuse("lsp", rest),
         Command::Explain(arguments) => explain::run(&arguments, shell),
         Command::Listen(arguments) => listen::run(arguments, shell),

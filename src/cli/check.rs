@@ -9,17 +9,22 @@ use serde_json::json;
 use super::{
     exit::{Exit, Failure},
     output::Style,
-    shell::Shell,
-    unbuilt,
+    shell::{Opened, Shell},
 };
 use crate::host::load::{self, Ask, Drift, Loaded};
 
 mod annotation;
+mod fixes;
+mod sarif;
+
+use fixes::Fixed;
 
 /// Check the movement files against the systems they connect to. Each connection is described once, as that connection.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  listen-fire check\n  listen-fire check movements/triage.mvt --offline\n  \
-                        listen-fire check --locked --deny warnings --format github   (in CI)")]
+#[command(
+    after_help = "Examples:\n  listen-fire check\n  listen-fire check movements/triage.mvt --offline\n  listen-fire check --fix\n  \
+                        listen-fire check --locked --deny warnings --format github   (in CI)"
+)]
 pub(super) struct Arguments {
     /// Files and folders; all movement files of the project if there are none
     paths: Vec<PathBuf>,
@@ -29,6 +34,9 @@ pub(super) struct Arguments {
     /// Fail if a system is not as `listen-fire.lock` says, which stays as it is
     #[arg(long)]
     locked: bool,
+    /// Make every fix that a machine can make, and check again
+    #[arg(long, conflicts_with = "locked")]
+    fix: bool,
     /// Fail on warnings too
     #[arg(long, value_name = "WHAT")]
     deny: Option<Deny>,
@@ -50,7 +58,7 @@ enum Format {
     Short,
     /// One object
     Json,
-    /// Not built yet
+    /// A SARIF 2.1.0 log
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
@@ -58,9 +66,6 @@ enum Format {
 
 pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> {
     let format = if shell.output.json { Format::Json } else { arguments.format };
-    if format == Format::Sarif {
-        return Err(unbuilt::refused("--format sarif"));
-    }
     let ask = match (arguments.offline, arguments.locked) {
         (true, _) => Ask::Offline,
         (false, true) => Ask::Locked,
@@ -69,21 +74,41 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     let opened = shell.look().await?;
     let paths: Vec<_> = arguments.paths.iter().map(|path| shell.absolute(path)).collect();
     shell.output.progress("describing the connections …");
-    let loaded = load::load(&opened.project, &opened.connector, opened.modules, &paths, ask).await;
+    let loaded = mended(&opened, &paths, ask, arguments.fix).await;
     shell.output.progress("");
-    let loaded = loaded?;
+    let (loaded, fixed) = loaded?;
     if ask == Ask::Refresh {
         loaded.lock.save(&opened.project)?;
     }
-    report(&loaded, format, shell);
+    report(&loaded, fixed.as_ref(), format, shell);
     let drifted = ask == Ask::Locked && !loaded.drift.is_empty();
     if format != Format::Json {
+        if let Some(fixed) = &fixed {
+            fixed.say(&loaded, shell);
+        }
         summary(&loaded, drifted, shell);
     }
     Ok(exit(&loaded, drifted, arguments.deny.is_some()))
 }
 
-fn report(loaded: &Loaded, format: Format, shell: &Shell) {
+/// Loads, and with `fix` mends and loads again until there is nothing to mend.
+async fn mended(opened: &Opened, paths: &[PathBuf], ask: Ask, fix: bool) -> Result<(Loaded, Option<Fixed>), Failure> {
+    let again = || load::load(&opened.project, &opened.connector, opened.modules.clone(), paths, ask);
+    let mut loaded = again().await?;
+    if !fix {
+        return Ok((loaded, None));
+    }
+    let mut fixed = Fixed::default();
+    for _ in 0..fixes::MOST_ROUNDS {
+        if !fixed.round(&loaded, &opened.project)? {
+            break;
+        }
+        loaded = again().await?;
+    }
+    Ok((loaded, Some(fixed)))
+}
+
+fn report(loaded: &Loaded, fixed: Option<&Fixed>, format: Format, shell: &Shell) {
     let (output, sources) = (&shell.output, &loaded.sources);
     match format {
         Format::Human => output.problems(sources, &loaded.problems),
@@ -97,11 +122,13 @@ fn report(loaded: &Loaded, format: Format, shell: &Shell) {
                 output.line(&annotation::annotation(problem, sources));
             }
         }
-        Format::Json | Format::Sarif => output.json(&json!({
+        Format::Sarif => output.json(&sarif::log(&loaded.problems, sources)),
+        Format::Json => output.json(&json!({
             "files": loaded.files,
             "errors": loaded.count(Severity::Error),
             "warnings": loaded.count(Severity::Warning),
             "problems": loaded.problems.iter().map(|problem| render::json(problem, sources)).collect::<Vec<_>>(),
+            "fixed": fixed.map(Fixed::json),
             "drift": loaded.drift.iter().map(|drift| json!({
                 "connection": drift.connection, "differences": drift.lines,
             })).collect::<Vec<_>>(),

@@ -41,11 +41,16 @@ pub fn read(path: &Path) -> Result<String, ProjectError> {
 /// It cannot be written.
 pub fn replace(path: &Path, text: &str) -> Result<(), ProjectError> {
     let failed = |why| ProjectError::io("write", path, why);
+    // A link stays a link, and a file keeps who may read it.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = folder.join(format!(".{name}.{}", std::process::id()));
     let written = fs::File::create(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
+        if let Ok(present) = fs::metadata(path) {
+            file.set_permissions(present.permissions())?;
+        }
         file.sync_all()
     });
     if let Err(why) = written.and_then(|()| fs::rename(&beside, path)) {

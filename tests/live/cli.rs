@@ -4,6 +4,9 @@
 mod bare;
 mod check;
 mod credential;
+mod fmt;
 mod mcp;
+mod mend;
 pub(crate) mod place;
+mod plan;
 mod run;

@@ -16,12 +16,12 @@ fn wrong_commands_and_flags_get_the_nearest() {
 #[test]
 fn what_is_not_built_is_refused_by_its_name() {
     let place = Place::bare("name = \"x\"\n");
-    for name in ["new", "serve", "plan", "test", "backtest", "fmt", "lsp", "room", "module", "doctor"] {
+    for name in ["new", "serve", "test", "backtest", "lsp", "room", "module", "doctor"] {
         place.run([name, "--whatever", "it"]).code(2).shows_nothing().says(&format!("`{name}` is not built yet"));
     }
     place.run(["run", "--watch"]).code(2).says("`run --watch` is not built yet");
     place.run(["run", "--serve"]).code(2).says("`run --serve` is not built yet");
-    place.run(["check", "--format", "sarif"]).code(2).says("`--format sarif` is not built yet");
+    place.run(["plan", "--against", "HEAD"]).code(2).says("`plan --against` is not built yet");
     place.run(["credential", "rotate-key"]).code(2).says("`credential rotate-key` is not built yet");
     place
         .run(["connect", "@lf/mcp", "--oauth-authorize-url", "https://a.example/authorize"])
@@ -52,6 +52,8 @@ fn every_help_has_an_example_and_is_a_result() {
         "runs cancel",
         "explain",
         "listen",
+        "fmt",
+        "plan",
         "completions",
     ] {
         let ran = place.run(command.split_whitespace().chain(["--help"])).code(0).shows("Example");

@@ -92,6 +92,25 @@ impl Place {
         place
     }
 
+    /// An example as it is in the repository.
+    pub(super) fn example(name: &str) -> Self {
+        let place = Self::empty();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+        let mut open = vec![from.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    let name = path.strip_prefix(&from).unwrap().to_str().unwrap().to_owned();
+                    place.write(&name, &fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        place
+    }
+
     /// The triage example, connected to the systems.
     pub(crate) fn connected(systems: &Systems) -> Self {
         let place = Self::triage();
