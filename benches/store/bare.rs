@@ -55,7 +55,7 @@ async fn open(path: &Path, full: bool) -> SqliteConnection {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(if full { SqliteSynchronous::Full } else { SqliteSynchronous::Normal })
         .pragma("wal_autocheckpoint", "4000")
-        .pragma("cache_size", "-8000");
+        .pragma("cache_size", "-4000");
     let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
     connection.execute("CREATE TABLE run (id INTEGER PRIMARY KEY, body TEXT, state INTEGER)").await.unwrap();
     connection

@@ -42,11 +42,11 @@ pub(super) fn options(path: &Path, durability: Durability) -> SqliteConnectOptio
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5))
         .statement_cache_capacity(256)
-        .row_buffer_size(1024)
+        .row_buffer_size(256)
         // Larger than the default of 1,000 pages: a checkpoint makes everybody wait for two more syncs.
         .pragma("wal_autocheckpoint", "4000")
         .pragma("journal_size_limit", "67108864")
-        .pragma("cache_size", "-8000")
+        .pragma("cache_size", "-4000")
         .disable_statement_logging()
 }
 
@@ -140,7 +140,7 @@ pub(super) fn readers(options: &SqliteConnectOptions) -> SqlitePool {
         .max_connections(4)
         .acquire_timeout(Duration::from_secs(10))
         .idle_timeout(Duration::from_secs(60))
-        .connect_lazy_with(options.clone().pragma("query_only", "ON").pragma("cache_size", "-2000"))
+        .connect_lazy_with(options.clone().pragma("query_only", "ON").pragma("cache_size", "-1000"))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::TryStreamExt as _;
 use jiff::Timestamp;
 use lf_lang::{
     plan::{Plan, PlanId},
@@ -127,8 +128,13 @@ impl Reader {
     }
 
     pub(super) async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError> {
-        let rows = sqlx::query(EXPECTATIONS).bind(watcher).fetch_all(&self.0).await?;
-        rows.iter().map(codec::expectation).collect()
+        // There may be thousands, and a row as it comes is much larger than what it holds.
+        let mut rows = sqlx::query(EXPECTATIONS).bind(watcher).fetch(&self.0);
+        let mut expectations = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            expectations.push(codec::expectation(&row)?);
+        }
+        Ok(expectations)
     }
 
     pub(super) async fn open(&self, listen: &str) -> Result<u64, StoreError> {
@@ -158,8 +164,12 @@ impl Reader {
 impl Reader {
     pub(super) async fn list(&self, filter: &Filter) -> Result<Vec<Run>, StoreError> {
         let (sql, values) = listing(filter)?;
-        let rows = sqlx::query_with(AssertSqlSafe(sql), values).fetch_all(&self.0).await?;
-        rows.iter().map(|row| KeptRun::read(row)?.run()).collect()
+        let mut rows = sqlx::query_with(AssertSqlSafe(sql), values).fetch(&self.0);
+        let mut runs = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            runs.push(KeptRun::read(&row)?.run()?);
+        }
+        Ok(runs)
     }
 
     pub(super) async fn show(&self, run: RunId) -> Result<Option<(Run, Vec<Entry>)>, StoreError> {
