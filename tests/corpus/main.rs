@@ -23,6 +23,7 @@ mod pages;
 mod plan;
 mod properties;
 mod report;
+mod slots;
 mod tidy;
 
 use std::{
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     trials.extend(fmt::trials());
     trials.extend(limits::trials());
     trials.extend(properties::trials());
+    trials.extend(slots::trials());
     trials.extend(tidy::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
