@@ -201,6 +201,9 @@ fn listen(plan: &Plan, listen: &ir::Listen, fires: u32, types: &IndexSet<TypeRef
         Start::Now => {}
         Start::All => settings.push("starts with all".to_owned()),
     }
+    if !listen.fields.is_empty() {
+        settings.push(format!("updates of {}", listen.fields.join(", ")));
+    }
     if listen.echo {
         settings.push("hears its own changes".to_owned());
     }

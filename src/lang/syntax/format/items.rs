@@ -53,7 +53,8 @@ impl Layout<'_> {
                 let mut parts = vec![layout.name(&name.name)];
                 if let Some(alias) = &name.alias {
                     parts.push(Doc::text(" as "));
-                    parts.push(layout.name(alias));
+                    let comments = layout.before(alias.span.start);
+                    parts.push(Doc::indent(vec![comments, layout.name(alias)]));
                 }
                 Doc::Many(parts)
             },
@@ -125,8 +126,9 @@ impl Layout<'_> {
         let mut parts = vec![Doc::text("listen ")];
         if let Some(label) = &listen.label {
             parts.push(Doc::text("as "));
-            parts.push(Doc::text(self.file.slice(label.span)));
-            parts.push(Doc::text(" "));
+            let comments = self.before(label.span.start);
+            let label = Doc::text(self.file.slice(label.span));
+            parts.extend([Doc::indent(vec![comments, label]), Doc::text(" ")]);
         }
         parts.push(Doc::text("to "));
         parts.push(self.path(&listen.path));
