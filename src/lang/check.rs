@@ -31,12 +31,15 @@ mod functions;
 mod graph;
 mod hops;
 pub mod imports;
+pub mod index;
 mod listens;
 mod literals;
 mod narrow;
+pub mod offers;
 pub(crate) mod order;
 mod pins;
 mod statements;
+pub mod study;
 mod uses;
 mod writes;
 
@@ -49,7 +52,7 @@ pub use catalog::ConnectionKey;
 pub use connections::{ConnectRequest, connections};
 
 use crate::{
-    diag::{Diagnostic, codes},
+    diag::{Diagnostic, Severity, codes},
     source::{SourceId, SourceMap},
     syntax::ast,
 };
@@ -76,30 +79,12 @@ pub struct Checked {
 #[must_use]
 pub fn check(program: &Program<'_>, catalog: &Catalog) -> Checked {
     let mut cx = context::Context::new(*program, catalog);
-    cx.collect();
-    let targets = imports::targets(&mut cx);
-    imports::bind(&mut cx, &targets);
-    functions::mark_fired(&mut cx);
-    functions::check(&mut cx);
-    let listens = listens::check(&mut cx);
-    if let Some(listens) = &listens {
-        effects::report_loops(&mut cx, listens);
-    }
-    let failed = cx.has_errors();
-    let whole = listens.is_some()
-        && cx.functions.iter().all(|decl| decl.typed.is_some())
-        && cx.constants.iter().all(|decl| decl.done.is_some());
-    if failed || cx.broken || !whole {
-        // What uses a name may be what failed.
-        cx.problems.retain(|problem| problem.code != codes::MOV_UNUSED);
-    } else {
-        functions::warn_unused(&mut cx);
-    }
-    let mut problems = cx.problems;
-    problems.sort_by_key(|problem| {
-        let span = problem.primary.span;
-        (span.source, span.start, span.end, problem.code)
-    });
+    let targets = begin(&mut cx);
+    let mut nothing = study::Earlier::default();
+    functions::check(&mut cx, &targets, &mut nothing);
+    let each = listens::each(&mut cx, &nothing);
+    let (problems, listens) = finish(&mut cx, each);
+    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     let functions: Option<Vec<_>> = cx.functions.into_iter().map(|decl| decl.typed).collect();
     let constants = (cx.checked_constants.len() == cx.constants.len()).then_some(cx.checked_constants);
     let movement = (!failed).then_some(()).and_then(|()| {
@@ -111,6 +96,35 @@ pub fn check(program: &Program<'_>, catalog: &Catalog) -> Checked {
         })
     });
     Checked { movement, problems }
+}
+
+/// The names of all files.
+fn begin(cx: &mut context::Context<'_>) -> imports::Targets {
+    cx.collect();
+    let targets = imports::targets(cx);
+    imports::bind(cx, &targets);
+    functions::mark_fired(cx);
+    targets
+}
+
+/// What concerns all files together; and every problem, by file and place.
+fn finish(cx: &mut context::Context<'_>, each: listens::Each<'_>) -> (Vec<Diagnostic>, Option<Vec<typed::Listen>>) {
+    let listens = listens::gather(cx, each);
+    if let Some(listens) = &listens {
+        effects::report_loops(cx, listens);
+    }
+    if cx.has_errors() || cx.broken || listens.is_none() {
+        // What uses a name may be what failed.
+        cx.problems.retain(|problem| problem.code != codes::MOV_UNUSED);
+    } else {
+        functions::warn_unused(cx);
+    }
+    let mut problems = std::mem::take(&mut cx.problems);
+    problems.sort_by_key(|problem| {
+        let span = problem.primary.span;
+        (span.source, span.start, span.end, problem.code)
+    });
+    (problems, listens)
 }
 
 /// A name as it is written in a text: in backticks where it needs them.

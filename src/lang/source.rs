@@ -76,6 +76,13 @@ impl SourceMap {
         id
     }
 
+    /// Gives a text that is there a new content; what it is called stays.
+    pub fn replace(&mut self, id: SourceId, text: impl Into<Arc<str>>) {
+        if let Some(file) = self.files.get_mut(id.0 as usize) {
+            file.text = text.into();
+        }
+    }
+
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)

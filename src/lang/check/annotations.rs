@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 use super::{
     context::{Context, Symbol},
     hops,
+    index::Meaning,
 };
 use crate::{
     diag::{Diagnostic, codes, suggest},
@@ -84,6 +85,10 @@ fn record(cx: &mut Context<'_>, file: usize, fields: &[(Name, TypeExpr)]) -> Opt
 }
 
 fn named(cx: &mut Context<'_>, file: usize, name: &Name) -> Option<Ty> {
+    cx.offer_types(name.span, file);
+    if NAMES.contains(&name.text.as_str()) {
+        cx.notes.mention(name.span, Meaning::BuiltinType);
+    }
     match name.text.as_str() {
         "text" => return Some(Ty::Text),
         "number" => return Some(Ty::Number),
@@ -103,7 +108,7 @@ fn named(cx: &mut Context<'_>, file: usize, name: &Name) -> Option<Ty> {
         }
         _ => {}
     }
-    match cx.look_up(file, &name.text) {
+    match cx.look_up(file, name) {
         Some(Symbol::Type(index)) => cx.types.get(index).and_then(|decl| decl.ty.clone()),
         Some(Symbol::Failed) => None,
         Some(symbol @ (Symbol::Connection(_) | Symbol::Function(_) | Symbol::Constant(_))) => {
@@ -179,7 +184,8 @@ fn position(cx: &mut Context<'_>, file: usize, path: &Path) -> Option<TypeRef> {
             return None;
         }
     }
-    let connection = match cx.look_up(file, &path.head.text) {
+    cx.offer_connections(path.head.span, file);
+    let connection = match cx.look_up(file, &path.head) {
         Some(Symbol::Connection(connection)) => connection,
         Some(Symbol::Failed) => return None,
         Some(symbol @ (Symbol::Type(_) | Symbol::Function(_) | Symbol::Constant(_))) => {

@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use super::{
     annotations,
     context::{Context, Symbol},
+    index::{Meaning, Mention},
     narrow::Chain,
     typed::{self, LocalId},
     uses::Uses,
@@ -207,6 +208,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 .help("give it another name"),
             );
         }
+        let means = Meaning::Local { at: name.span, sort: bound.into() };
+        self.cx.notes.note(Mention { span: name.span, means, ty: ty.clone(), declares: true });
         let id = self.push(Some(name.clone()), bound, ty);
         self.visible.insert(name.text.clone(), id);
         id
@@ -220,6 +223,11 @@ impl<'c, 'a> Body<'c, 'a> {
         self.local(id)?.ty.clone()
     }
 
+    /// The names in scope, the oldest first.
+    pub(super) fn visible(&self) -> impl Iterator<Item = (&SmolStr, LocalId)> {
+        self.visible.iter().map(|(name, local)| (name, *local))
+    }
+
     fn touch(&mut self, id: LocalId) {
         if let Some(local) = self.locals.get_mut(id.0 as usize) {
             local.used = true;
@@ -227,9 +235,14 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// A visible local of that name, which counts as a use.
-    pub(super) fn find_local(&mut self, name: &str) -> Option<LocalId> {
-        let id = self.visible.get(name).copied()?;
+    pub(super) fn find_local(&mut self, name: &Name) -> Option<LocalId> {
+        let id = self.visible.get(&name.text).copied()?;
         self.touch(id);
+        if let Some(Local { name: Some(bound_at), bound, ty, .. }) = self.locals.get(id.0 as usize) {
+            let means = Meaning::Local { at: bound_at.span, sort: (*bound).into() };
+            let ty = ty.clone();
+            self.cx.notes.note(Mention { span: name.span, means, ty, declares: false });
+        }
         Some(id)
     }
 
@@ -241,6 +254,7 @@ impl<'c, 'a> Body<'c, 'a> {
 
     /// What a name stands for where a value is wanted; `None` if that was reported or is silent.
     pub(super) fn resolve(&mut self, name: &Name) -> Option<Resolved> {
+        self.offer_values(name.span);
         if let Some(landed) = self.landed.last().map(|landed| landed.local)
             && self.is_landed_field(&name.text)
         {
@@ -251,10 +265,10 @@ impl<'c, 'a> Body<'c, 'a> {
             self.touch(landed);
             return Some(Resolved::Field(landed));
         }
-        if let Some(local) = self.find_local(&name.text) {
+        if let Some(local) = self.find_local(name) {
             return Some(Resolved::Local(local));
         }
-        match self.cx.look_up(self.file, &name.text) {
+        match self.cx.look_up(self.file, name) {
             Some(Symbol::Constant(index)) => Some(Resolved::Constant(index)),
             Some(Symbol::Failed) => None,
             Some(symbol @ (Symbol::Connection(_) | Symbol::Type(_) | Symbol::Function(_))) => {

@@ -31,6 +31,59 @@ pub(super) enum Takes {
     Literal(Form),
 }
 
+impl Takes {
+    /// The word for it in a signature.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Scalar => "scalar",
+            Self::Temporal => "date or datetime",
+            Self::TextOrList => "text or list",
+            Self::List => "list",
+            Self::TextList => "text[]",
+            Self::NumberList => "number[]",
+            Self::OrderedList => "list of what has an order",
+            Self::ListList => "list of lists",
+            Self::ListOrJson => "list or json",
+            Self::Json => "json",
+            Self::Any => "anything",
+            Self::Literal(Form::Regex) => "\"regex\"",
+            Self::Literal(Form::Zone) => "\"zone\"",
+            Self::Literal(Form::Time) => "\"09:00\"",
+            Self::Literal(Form::Pattern) => "\"YYYY-MM-DD\"",
+            Self::Literal(Form::Direction) => "\"asc\" or \"desc\"",
+        }
+    }
+}
+
+impl Gives {
+    /// The word for it in a signature.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::TextList => "text[]",
+            Self::Number => "number",
+            Self::NumberList => "number[]",
+            Self::Boolean => "boolean",
+            Self::Date => "date",
+            Self::Datetime => "datetime",
+            Self::MaybeNumber => "number | absent",
+            Self::MaybeDate => "date | absent",
+            Self::MaybeDatetime => "datetime | absent",
+            Self::MaybeDuration => "duration | absent",
+            Self::MaybeMatch => "{ text: text, groups: text[] } | absent",
+            Self::Json => "json",
+            Self::MaybeJson => "json | absent",
+            Self::MaybeUrl => "{ scheme: text, host: text, path: text, query: json } | absent",
+            Self::Same => "the list",
+            Self::MaybeMember => "a member | absent",
+            Self::Member => "the members",
+        }
+    }
+}
+
 /// What a literal argument must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -205,6 +258,27 @@ pub(super) fn find(name: &str) -> Option<&'static Signature> {
 /// Every name that a call can have without a declaration.
 pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
     SIGNATURES.iter().map(|signature| signature.name).chain(CLOSURES).chain([COALESCE, ERROR])
+}
+
+/// How a call of it is written, and what it gives.
+pub(super) fn written(name: &str) -> Option<String> {
+    for way in [Through::Map, Through::Filter, Through::Reduce, Through::Group, Through::Sort] {
+        if way.name() == name && way != Through::Sort {
+            return Some(way.written().to_owned());
+        }
+    }
+    match name {
+        COALESCE => return Some("COALESCE(value, otherwise, …)".to_owned()),
+        ERROR => return Some("ERROR(text)".to_owned()),
+        _ => {}
+    }
+    let signature = find(name)?;
+    let args = signature.args.iter().enumerate().map(|(place, takes)| {
+        let optional = if place < signature.least { "" } else { "?" };
+        format!("{}{optional}", takes.word())
+    });
+    let args: Vec<_> = args.collect();
+    Some(format!("{name}({}): {}", args.join(", "), signature.gives.word()))
 }
 
 /// Whether a name means something everywhere, so that no declaration may take it.

@@ -6,6 +6,7 @@ use super::{
     body::{Body, Place},
     builtins,
     context::{Returns, Symbol},
+    index::{Meaning, Sort},
     typed::{Expr, ExprKind, FunctionId},
 };
 use crate::{
@@ -68,7 +69,8 @@ impl Body<'_, '_> {
 
     fn call(&mut self, span: Span, call: &ast::Call) -> Option<(Expr, Returns)> {
         let name = &call.callee;
-        if let Some(symbol) = self.cx.look_up(self.file, &name.text) {
+        self.offer_values(name.span);
+        if let Some(symbol) = self.cx.look_up(self.file, name) {
             return match symbol {
                 Symbol::Function(index) => self.call_function(span, call, index),
                 Symbol::Failed => {
@@ -82,10 +84,13 @@ impl Body<'_, '_> {
                 }
             };
         }
-        if self.find_local(&name.text).is_some() {
+        if self.find_local(name).is_some() {
             self.visit_args(call);
             self.not_callable(name, "a value");
             return None;
+        }
+        if builtins::is_reserved(&name.text) {
+            self.cx.notes.mention(name.span, Meaning::Builtin);
         }
         if let Some(way) = builtins::through(&name.text, call) {
             let typed = self.through(span, call, way, true)?;
@@ -279,6 +284,11 @@ impl Body<'_, '_> {
         let mut whole = true;
         for arg in &call.args {
             let Some(name) = &arg.name else { continue };
+            self.offer_arguments(name.span, item);
+            if let Some(param) = item.params.iter().find(|param| param.name.text == name.text) {
+                let means = Meaning::Local { at: param.name.span, sort: Sort::Param };
+                self.cx.notes.mention(name.span, means);
+            }
             if !item.params.iter().any(|param| param.name.text == name.text) {
                 let near = suggest::nearest(&name.text, item.params.iter().map(|param| param.name.text.as_str()));
                 let report = Diagnostic::error(

@@ -132,14 +132,15 @@ impl Body<'_, '_> {
         let report =
             Diagnostic::error(codes::MOV_BUILTIN_ARGUMENT, arg.span, format!("`{}` takes a closure here", way.name()))
                 .label("no closure");
-        let name = if let ast::ExprKind::Name(name) = &arg.kind { Some(&name.text) } else { None };
+        let name = if let ast::ExprKind::Name(name) = &arg.kind { Some(name) } else { None };
         let function = name.filter(|name| {
-            let entry = self.cx.peek(self.file, name);
+            let entry = self.cx.peek(self.file, &name.text);
             entry.is_some_and(|entry| matches!(entry.symbol, super::context::Symbol::Function(_)))
         });
         let report = match function.filter(|_| way != Through::Reduce) {
             Some(name) => {
                 self.cx.look_up(self.file, name);
+                let name = &name.text;
                 report.fix(format!("write `(item) => {name}(item)`"), arg.span, format!("(item) => {name}(item)"))
             }
             None => report.help(format!("written `{}`", way.written())),

@@ -110,6 +110,8 @@ impl Body<'_, '_> {
         let (Some(Ty::Choice(one)), Some(Ty::Choice(two))) = (left.ty.present(), right.ty.present()) else {
             return Some(());
         };
+        self.cx.offer_members(left.span, two);
+        self.cx.offer_members(right.span, one);
         if one.iter().any(|member| two.contains(member)) {
             return Some(());
         }

@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use super::{
     catalog::{ConnectionKey, Described, ModuleFacts},
     context::{Context, Symbol},
+    index::Meaning,
     literals, typed,
 };
 use crate::{
@@ -57,6 +58,14 @@ fn request(item: &ast::Connection, settings: BTreeMap<SmolStr, Value>) -> Connec
 pub(super) fn connect(cx: &mut Context<'_>, item: &ast::Connection) -> Symbol {
     let catalog = cx.catalog;
     let module = &item.module;
+    cx.offer_modules(module.span);
+    cx.notes.mention(module.span, Meaning::Module);
+    if let Some(using) = &item.using {
+        cx.offer_credentials(using.span, &module.text);
+        if catalog.credentials.contains_key(&using.text) {
+            cx.notes.mention(using.span, Meaning::Credential);
+        }
+    }
     let Some(facts) = catalog.modules.get(&module.text) else {
         cx.report(module_unknown(cx, module));
         return Symbol::Failed;

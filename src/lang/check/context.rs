@@ -3,7 +3,14 @@
 use indexmap::IndexMap;
 use smol_str::SmolStr;
 
-use super::{Catalog, Program, annotations, builtins, effects::Effects, graph::Graph, imports, typed};
+use super::{
+    Catalog, Program, annotations, builtins,
+    effects::Effects,
+    graph::Graph,
+    imports,
+    index::{Home, Meaning, Mention, Notes},
+    typed,
+};
 use crate::{
     diag::{Diagnostic, Severity, codes, suggest},
     source::Span,
@@ -35,6 +42,8 @@ pub(super) struct Entry {
     pub(super) symbol: Symbol,
     pub(super) span: Span,
     pub(super) origin: Origin,
+    /// Where it is declared.
+    pub(super) home: Home,
     pub(super) used: bool,
 }
 
@@ -99,8 +108,11 @@ pub(super) struct Context<'a> {
     /// The constants that were checked, each after those it uses.
     pub(super) checked_constants: Vec<typed::Constant>,
     pub(super) connections: Vec<typed::Connection>,
+    /// The types, constants and functions of each file, in the order of the text.
+    pub(super) by_file: Vec<Vec<Symbol>>,
     /// Something could not be read, so that what is not used may be used there.
     pub(super) broken: bool,
+    pub(super) notes: Notes,
 }
 
 impl<'a> Context<'a> {
@@ -116,7 +128,9 @@ impl<'a> Context<'a> {
             constants: Vec::new(),
             checked_constants: Vec::new(),
             connections: Vec::new(),
+            by_file: program.files.iter().map(|_| Vec::new()).collect(),
             broken: false,
+            notes: Notes::default(),
         }
     }
 
@@ -134,10 +148,21 @@ impl<'a> Context<'a> {
     }
 
     /// The declaration of a file-level name, which counts as a use of it.
-    pub(super) fn look_up(&mut self, file: usize, name: &str) -> Option<Symbol> {
-        let entry = self.scopes.get_mut(file)?.names.get_mut(name)?;
+    pub(super) fn look_up(&mut self, file: usize, name: &ast::Name) -> Option<Symbol> {
+        let entry = self.scopes.get_mut(file)?.names.get_mut(&name.text)?;
         entry.used = true;
-        Some(entry.symbol)
+        let symbol = entry.symbol;
+        if self.notes.mentions.is_some() {
+            let home = entry.home.clone();
+            self.notes.mention(name.span, Meaning::Declared { home, sort: symbol.into() });
+        }
+        Some(symbol)
+    }
+
+    /// The home of a name that this file declares itself.
+    pub(super) fn here(&self, file: usize, name: &ast::Name) -> Home {
+        let source = self.program.files.get(file).map_or(name.span.source, |tree| tree.source);
+        Home { source, name: name.text.clone() }
     }
 
     /// The declaration of a file-level name, without using it.
@@ -146,7 +171,7 @@ impl<'a> Context<'a> {
     }
 
     /// Takes a name into a file's scope; reports one that is taken.
-    pub(super) fn declare(&mut self, file: usize, name: &ast::Name, symbol: Symbol, origin: Origin) {
+    pub(super) fn declare(&mut self, file: usize, name: &ast::Name, symbol: Symbol, origin: Origin, home: Home) {
         let is_type = matches!(symbol, Symbol::Type(_)) && annotations::NAMES.contains(&name.text.as_str());
         if is_type || builtins::is_reserved(&name.text) {
             self.report(
@@ -174,7 +199,10 @@ impl<'a> Context<'a> {
             );
             return;
         }
-        scope.names.insert(name.text.clone(), Entry { symbol, span: name.span, origin, used: false });
+        let means = Meaning::Declared { home: home.clone(), sort: symbol.into() };
+        let declares = home.source == name.span.source && home.name == name.text;
+        scope.names.insert(name.text.clone(), Entry { symbol, span: name.span, origin, home, used: false });
+        self.notes.note(Mention { span: name.span, means, ty: None, declares });
     }
 
     /// The symbol that another file exports under this name; reports what it does not export.
@@ -220,16 +248,27 @@ impl<'a> Context<'a> {
         for (file, tree) in program.files.iter().enumerate() {
             for item in &tree.items {
                 self.broken |= matches!(item, Item::Bad { .. });
+                let own = match item {
+                    Item::Type(_) => Some(Symbol::Type(self.types.len())),
+                    Item::Binding(_) => Some(Symbol::Constant(self.constants.len())),
+                    Item::Function(_) => Some(Symbol::Function(self.functions.len())),
+                    Item::Import(_) | Item::Connection(_) | Item::Listen(_) | Item::Bad { .. } => None,
+                };
+                if let Some(nodes) = self.by_file.get_mut(file) {
+                    nodes.extend(own);
+                }
                 match item {
                     Item::Import(_) | Item::Listen(_) => {}
                     Item::Connection(item) => {
                         let symbol = super::connections::connect(self, item);
-                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export });
+                        let home = self.here(file, &item.name);
+                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export }, home);
                     }
                     Item::Type(item) => {
                         let symbol = Symbol::Type(self.types.len());
                         self.types.push(TypeDecl { item, file, ty: None });
-                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export });
+                        let home = self.here(file, &item.name);
+                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export }, home);
                     }
                     Item::Function(item) => {
                         let symbol = Symbol::Function(self.functions.len());
@@ -242,16 +281,19 @@ impl<'a> Context<'a> {
                             effects: Effects::default(),
                             typed: None,
                         });
-                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export });
+                        let home = self.here(file, &item.name);
+                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export }, home);
                     }
                     Item::Binding(item) => {
                         let symbol = Symbol::Constant(self.constants.len());
                         self.constants.push(ConstantDecl { item, file, done: None });
-                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export });
+                        let home = self.here(file, &item.name);
+                        self.declare(file, &item.name, symbol, Origin::Declared { export: item.export }, home);
                     }
                     Item::Bad { name: Some(name), span: _ } => {
                         // A half-read declaration may have been exported.
-                        self.declare(file, name, Symbol::Failed, Origin::Declared { export: true });
+                        let home = self.here(file, name);
+                        self.declare(file, name, Symbol::Failed, Origin::Declared { export: true }, home);
                     }
                     // A listen and a test declare nothing that could be missed.
                     Item::Bad { name: None, span } if begins_with(self.slice(*span), &["listen", "test"]) => {}

@@ -1,13 +1,17 @@
 //! The entries of a write: fields that the type takes, values that fit them, what absence does.
 
 use indexmap::IndexMap;
-use lf_module::schema::{Field, TypeShape};
+use lf_module::{
+    FieldType,
+    schema::{Field, TypeShape},
+};
 use smol_str::SmolStr;
 
 use super::{
     body::Body,
     compare::list_members,
     fields::no_field,
+    index::Meaning,
     narrow::Chain,
     typed::{Entry, EntryMode, Expr, ExprKind},
 };
@@ -63,6 +67,10 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn named_entry(&mut self, entries: &mut Entries<'_>, name: &Name, value: &ast::Expr, mode: EntryMode) {
+        self.cx.offer_written(name.span, entries.shape, entries.act);
+        if let Some(Field { ty: FieldType::Choice(members), .. }) = entries.shape.field(&name.text) {
+            self.cx.offer_members(value.span, members);
+        }
         let value = self.expr(value);
         let Some(field) = self.written_field(entries, name) else {
             entries.whole = false;
@@ -101,6 +109,7 @@ impl Body<'_, '_> {
             self.report(no_field(&format!("`{on}`"), name, writable));
             return None;
         };
+        self.cx.notes.mention(name.span, Meaning::Field { of: entries.on.clone(), name: field.name.clone() });
         if field.writable {
             return Some(field);
         }

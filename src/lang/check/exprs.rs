@@ -22,6 +22,14 @@ use crate::{
 
 impl Body<'_, '_> {
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Option<Expr> {
+        let typed = self.checked(expr);
+        if let (Some(typed), ast::ExprKind::Name(_) | ast::ExprKind::Field { .. }) = (&typed, &expr.kind) {
+            self.cx.notes.typed(expr.span, &typed.ty);
+        }
+        typed
+    }
+
+    fn checked(&mut self, expr: &ast::Expr) -> Option<Expr> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Text(parts) => self.text(span, parts),

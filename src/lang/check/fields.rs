@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 use super::{
     body::Body,
     graph,
+    index::Meaning,
     typed::{Expr, ExprKind},
 };
 use crate::{
@@ -20,6 +21,9 @@ impl Body<'_, '_> {
         let lenient = lenient || matches!(base.kind, ExprKind::Read(_));
         let ty = if base.ty.may_be_absent() {
             let Some(inner) = base.ty.present().filter(|_| lenient) else {
+                if let Some(inner) = base.ty.present() {
+                    self.offer_fields(name.span, inner);
+                }
                 let why = format!("its field `{}` is read here", name.text);
                 return self.ensure_present(base, &why);
             };
@@ -32,6 +36,10 @@ impl Body<'_, '_> {
     }
 
     fn field_ty(&mut self, ty: &Ty, name: &Name) -> Option<Ty> {
+        self.offer_fields(name.span, ty);
+        if matches!(ty, Ty::Json | Ty::Change | Ty::Record(_)) {
+            self.cx.notes.mention(name.span, Meaning::Part);
+        }
         match ty {
             Ty::Json => Some(Ty::Json.optional()),
             Ty::Position(of) => self.described_field(of, false, name),
@@ -84,6 +92,7 @@ impl Body<'_, '_> {
     fn described_field(&mut self, of: &TypeRef, handle: bool, name: &Name) -> Option<Ty> {
         let shape = self.cx.graph.shape(of)?;
         if let Some(ty) = relation::Graph::field(&self.cx.graph, of, handle, &name.text) {
+            self.cx.notes.mention(name.span, Meaning::Field { of: of.clone(), name: name.text.clone() });
             return Some(ty);
         }
         let on = self.cx.graph.show_position(of);

@@ -1,12 +1,15 @@
 //! Functions and file-level constants: signatures, bodies, what they give back, and who depends on whom.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::{
     annotations,
     body::{Body, Bound, Place},
     context::{Context, Returns, Symbol},
-    effects, order,
+    effects,
+    imports::Targets,
+    order,
+    study::Earlier,
     typed::{self, ConstantId},
     uses::Uses,
 };
@@ -23,16 +26,41 @@ enum Node {
     Function(usize),
 }
 
-/// Checks every type, constant and function, each after those it needs.
-pub(super) fn check(cx: &mut Context<'_>) {
-    let types = cx.types.len();
-    let constants = cx.constants.len();
-    let functions = cx.functions.len();
-    let nodes: Vec<Node> = (0..types)
-        .map(Node::Type)
-        .chain((0..constants).map(Node::Constant))
-        .chain((0..functions).map(Node::Function))
-        .collect();
+impl Node {
+    fn of(symbol: Symbol) -> Option<Self> {
+        match symbol {
+            Symbol::Type(index) => Some(Self::Type(index)),
+            Symbol::Constant(index) => Some(Self::Constant(index)),
+            Symbol::Function(index) => Some(Self::Function(index)),
+            Symbol::Connection(_) | Symbol::Failed => None,
+        }
+    }
+}
+
+/// Checks every type, constant and function, each after those it needs; takes over what `earlier` knows.
+pub(super) fn check(cx: &mut Context<'_>, targets: &Targets, earlier: &mut Earlier<'_>) {
+    let edges: Vec<Vec<usize>> = targets.iter().map(|found| found.iter().flatten().copied().collect()).collect();
+    for group in order::groups(&edges) {
+        match group.as_slice() {
+            [file] if earlier.keep(cx, *file) => {}
+            files => {
+                check_files(cx, files);
+                let whole =
+                    files.iter().filter_map(|file| cx.by_file.get(*file)).flatten().all(|symbol| match symbol {
+                        Symbol::Function(index) => cx.functions.get(*index).is_some_and(|decl| decl.typed.is_some()),
+                        Symbol::Constant(index) => cx.constants.get(*index).is_some_and(|decl| decl.done.is_some()),
+                        Symbol::Type(_) | Symbol::Connection(_) | Symbol::Failed => true,
+                    });
+                cx.broken |= !whole;
+            }
+        }
+    }
+}
+
+/// Checks what some files declare, which need no file that comes after them.
+fn check_files(cx: &mut Context<'_>, files: &[usize]) {
+    let symbols = files.iter().filter_map(|file| cx.by_file.get(*file)).flatten();
+    let nodes: IndexSet<Node> = symbols.filter_map(|symbol| Node::of(*symbol)).collect();
     let uses: Vec<Uses<'_>> = nodes.iter().map(|node| uses_of(cx, *node)).collect();
     let edges: Vec<Vec<usize>> = nodes
         .iter()
@@ -42,12 +70,7 @@ pub(super) fn check(cx: &mut Context<'_>) {
             let mut needs: Vec<usize> = uses
                 .names
                 .iter()
-                .filter_map(|name| match cx.peek(file, &name.text)?.symbol {
-                    Symbol::Type(index) => Some(index),
-                    Symbol::Constant(index) => Some(types + index),
-                    Symbol::Function(index) => Some(types + constants + index),
-                    Symbol::Connection(_) | Symbol::Failed => None,
-                })
+                .filter_map(|name| nodes.get_index_of(&Node::of(cx.peek(file, &name.text)?.symbol)?))
                 .collect();
             needs.sort_unstable();
             needs.dedup();
@@ -57,7 +80,7 @@ pub(super) fn check(cx: &mut Context<'_>) {
     for group in order::groups(&edges) {
         let cycle = order::is_cycle(&group, &edges);
         let members: Vec<(Node, &Uses<'_>)> =
-            group.iter().filter_map(|index| Some((*nodes.get(*index)?, uses.get(*index)?))).collect();
+            group.iter().filter_map(|index| Some((*nodes.get_index(*index)?, uses.get(*index)?))).collect();
         check_group(cx, &members, cycle);
     }
 }

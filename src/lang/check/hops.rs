@@ -7,6 +7,7 @@ use super::{
     annotations,
     body::{Body, Bound, Landed, Place, alias_text},
     context::{Context, Symbol},
+    index::Meaning,
     narrow::proof,
     typed::{Expr, Hop, Path, PathStart},
 };
@@ -19,8 +20,11 @@ use crate::{
 
 /// The described type that a root hop names; reports one that is not there.
 pub(super) fn root_type(cx: &mut Context<'_>, connection: ConnectionId, edge: &Name) -> Option<TypeRef> {
+    cx.offer_root(edge.span, connection);
     if cx.graph.find(connection, &edge.text).is_some() {
-        return Some(TypeRef { connection, ty: edge.text.clone() });
+        let found = TypeRef { connection, ty: edge.text.clone() };
+        cx.notes.mention(edge.span, Meaning::Type(found.clone()));
+        return Some(found);
     }
     let of = cx.graph.name(connection).to_owned();
     let known: Vec<&str> = cx.graph.types(connection).map(|shape| shape.name.as_str()).collect();
@@ -32,8 +36,10 @@ pub(super) fn root_type(cx: &mut Context<'_>, connection: ConnectionId, edge: &N
 
 /// Where an edge of a record leads, on how many, and whether they come in order.
 pub(super) fn edge_of(cx: &mut Context<'_>, from: &TypeRef, edge: &Name) -> Option<(TypeRef, Count, bool)> {
+    cx.offer_edges(edge.span, from);
     let shape = cx.graph.shape(from)?;
     if let Some(found) = shape.edge(&edge.text) {
+        cx.notes.mention(edge.span, Meaning::Edge { from: from.clone(), name: edge.text.clone() });
         let target = TypeRef { connection: from.connection, ty: found.target.clone() };
         return Some((target, found.count, found.ordered));
     }
@@ -154,12 +160,13 @@ impl Body<'_, '_> {
 
     /// Where a path starts: a connection, or a bound record.
     pub(super) fn path_start(&mut self, head: &Name) -> Option<PathStart> {
-        if let Some(local) = self.find_local(&head.text) {
+        self.offer_values(head.span);
+        if let Some(local) = self.find_local(head) {
             let record = self.local_expr(local, head.span)?;
             let record = self.walkable(record)?;
             return Some(PathStart::Record(record));
         }
-        match self.cx.look_up(self.file, &head.text) {
+        match self.cx.look_up(self.file, head) {
             Some(Symbol::Connection(connection)) => Some(PathStart::Root(connection)),
             Some(Symbol::Failed) => None,
             Some(symbol @ (Symbol::Type(_) | Symbol::Function(_) | Symbol::Constant(_))) => {

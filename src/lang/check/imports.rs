@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use smol_str::SmolStr;
 
-use super::{context::Context, order};
+use super::{context::Context, index::Meaning, order};
 use crate::{
     diag::{Diagnostic, codes, suggest},
     source::SourceId,
@@ -142,13 +142,30 @@ pub(super) fn bind(cx: &mut Context<'_>, targets: &Targets) {
     for (file, tree) in program.files.iter().enumerate() {
         for (position, import) in imports(tree).enumerate() {
             let target = targets.get(file).and_then(|found| found.get(position)).copied().flatten();
+            if let Some(tree) = target.and_then(|target| program.files.get(target)) {
+                cx.notes.mention(import.from.span, Meaning::File(tree.source));
+            }
             for imported in &import.names {
-                let local = imported.alias.as_ref().unwrap_or(&imported.name);
                 let symbol = match target {
-                    Some(target) => cx.exported(target, &imported.name, &import.from.text),
+                    Some(target) => {
+                        cx.offer_exports(imported.name.span, target);
+                        cx.exported(target, &imported.name, &import.from.text)
+                    }
                     None => super::context::Symbol::Failed,
                 };
-                cx.declare(file, local, symbol, super::context::Origin::Import);
+                let there = target.and_then(|target| cx.peek(target, &imported.name.text));
+                let there = there.filter(|_| symbol != super::context::Symbol::Failed).map(|entry| entry.home.clone());
+                let local = match &imported.alias {
+                    None => &imported.name,
+                    Some(alias) => {
+                        if let Some(home) = there.clone() {
+                            cx.notes.mention(imported.name.span, Meaning::Declared { home, sort: symbol.into() });
+                        }
+                        alias
+                    }
+                };
+                let home = there.filter(|_| imported.alias.is_none()).unwrap_or_else(|| cx.here(file, local));
+                cx.declare(file, local, symbol, super::context::Origin::Import, home);
             }
         }
     }

@@ -18,6 +18,7 @@ use super::{
     context::{Context, Symbol},
     hops,
     literals::{self, Given},
+    study::Earlier,
     typed::{FunctionId, Listen, ListenSettings},
     uses::Uses,
 };
@@ -34,16 +35,42 @@ const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 const DEFAULT_CONCURRENCY: u32 = 4;
 const DEFAULT_RETRY: u32 = 3;
 
-/// Checks the listens of all files; gives back those of the root files.
-pub(super) fn check(cx: &mut Context<'_>) -> Option<Vec<Listen>> {
+/// The listens of each file, in order; `None` for one that failed.
+pub(super) type Each<'a> = Vec<Vec<(&'a ast::Listen, Option<Listen>)>>;
+
+/// Checks the listens of all files; takes over those of the files that were kept.
+pub(super) fn each<'a>(cx: &mut Context<'a>, earlier: &Earlier<'_>) -> Each<'a> {
     let program = cx.program;
+    let mut all = Vec::with_capacity(program.files.len());
+    for (file, tree) in program.files.iter().enumerate() {
+        let items = tree.items.iter().filter_map(|item| if let Item::Listen(item) = item { Some(item) } else { None });
+        let kept = earlier.of(cx, file).map(|facts| facts.listens.as_slice());
+        let listens = items.enumerate().map(|(place, item)| match kept {
+            None => (item, check_one(cx, file, item)),
+            Some(kept) => {
+                // Functions are numbered anew.
+                let fire = cx.peek(file, &item.fire.text).and_then(|entry| match entry.symbol {
+                    Symbol::Function(index) => u32::try_from(index).ok(),
+                    Symbol::Connection(_) | Symbol::Type(_) | Symbol::Constant(_) | Symbol::Failed => None,
+                });
+                let listen = kept.get(place).cloned().flatten();
+                (item, listen.zip(fire).map(|(listen, fire)| Listen { fire: FunctionId(fire), ..listen }))
+            }
+        });
+        all.push(listens.collect());
+    }
+    all
+}
+
+/// The listens of the root files, each of its own name; `None` if one of them failed.
+pub(super) fn gather(cx: &mut Context<'_>, each: Each<'_>) -> Option<Vec<Listen>> {
+    let program = cx.program;
+    let roots: std::collections::HashSet<_> = program.roots.iter().copied().collect();
     let mut all = Some(Vec::new());
     let mut names: IndexMap<SmolStr, Span> = IndexMap::new();
-    for (file, tree) in program.files.iter().enumerate() {
-        let root = program.roots.contains(&tree.source);
-        for item in &tree.items {
-            let Item::Listen(item) = item else { continue };
-            let checked = check_one(cx, file, item);
+    for (tree, listens) in program.files.iter().zip(each) {
+        let root = roots.contains(&tree.source);
+        for (item, checked) in listens {
             if root {
                 if let Some(listen) = &checked {
                     distinct(cx, &mut names, item, listen);
@@ -113,7 +140,8 @@ fn check_one(cx: &mut Context<'_>, file: usize, item: &ast::Listen) -> Option<Li
 
 /// The type that is listened to.
 fn source<'i>(cx: &mut Context<'_>, file: usize, path: &'i ast::Path) -> Option<(TypeRef, &'i ast::Hop)> {
-    let connection = match cx.look_up(file, &path.head.text) {
+    cx.offer_connections(path.head.span, file);
+    let connection = match cx.look_up(file, &path.head) {
         Some(Symbol::Connection(connection)) => connection,
         Some(Symbol::Failed) => return None,
         Some(symbol @ (Symbol::Type(_) | Symbol::Function(_) | Symbol::Constant(_))) => {
@@ -183,7 +211,8 @@ fn source<'i>(cx: &mut Context<'_>, file: usize, path: &'i ast::Path) -> Option<
 }
 
 fn fired(cx: &mut Context<'_>, file: usize, name: &ast::Name) -> Option<usize> {
-    match cx.look_up(file, &name.text) {
+    cx.offer_functions(name.span, file);
+    match cx.look_up(file, name) {
         Some(Symbol::Function(index)) => Some(index),
         Some(Symbol::Failed) => None,
         Some(symbol @ (Symbol::Connection(_) | Symbol::Type(_) | Symbol::Constant(_))) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lf_module::{FieldType, Number, value::Value};
 use smol_str::SmolStr;
 
-use super::context::Context;
+use super::{context::Context, index::Meaning};
 use crate::{
     diag::{Diagnostic, codes, suggest},
     source::Span,
@@ -94,6 +94,21 @@ pub(super) fn settings(
     let mut fitting = BTreeMap::new();
     for setting in given {
         let name = &setting.name;
+        cx.offer_settings(name.span, allowed.iter());
+        if let Some(FieldType::Choice(members)) = allowed.get(&name.text) {
+            cx.offer_members(setting.value.span, members);
+        }
+        if let (Some(FieldType::List(member)), ExprKind::List(items)) = (allowed.get(&name.text), &setting.value.kind)
+            && let FieldType::Choice(members) = member.as_ref()
+        {
+            for item in items {
+                let (ListItem::Item(item) | ListItem::Spread(item)) = item;
+                cx.offer_members(item.span, members);
+            }
+        }
+        if allowed.contains_key(&name.text) {
+            cx.notes.mention(name.span, Meaning::Setting);
+        }
         if let Some(first) = seen.insert(name.text.clone(), name.span) {
             cx.report(
                 Diagnostic::error(codes::MOV_SETTING_TWICE, name.span, format!("`{}` is set twice", name.text))

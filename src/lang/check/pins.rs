@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 use super::{
     body::{Body, Landed, Place},
     hops::conjuncts,
+    index::Meaning,
     typed::{Expr, ExprKind, Op},
 };
 use crate::{
@@ -145,6 +146,9 @@ impl Body<'_, '_> {
             return;
         }
         let unambiguous = self.own_side(field) & self.other_side(value);
+        if let ast::ExprKind::Name(name) | ast::ExprKind::Field { name, base: _ } = &field.kind {
+            self.cx.notes.mention(name.span, Meaning::Field { of: on.clone(), name: pin.field.clone() });
+        }
         // The value is asked for before the hop is made: the landed record is not there yet.
         let hidden = self.landed.pop();
         let typed = unambiguous.then(|| self.expr(value)).flatten();
@@ -178,7 +182,7 @@ impl Body<'_, '_> {
             return false;
         }
         if let Some(alias) = root(field) {
-            self.find_local(&alias.text);
+            self.find_local(alias);
         }
         true
     }

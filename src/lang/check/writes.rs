@@ -9,6 +9,7 @@ use super::{
     entries::{Act, Entries},
     fields::no_field,
     hops,
+    index::Meaning,
     typed::{Entry, Expr, StatementKind, Write, WriteTarget},
 };
 use crate::{
@@ -88,7 +89,8 @@ impl Body<'_, '_> {
         }
         let local = self.is_local(&path.head.text);
         if !local && before.is_empty() {
-            let connection = match self.cx.look_up(self.file, &path.head.text) {
+            self.offer_values(path.head.span);
+            let connection = match self.cx.look_up(self.file, &path.head) {
                 Some(Symbol::Connection(connection)) => connection,
                 Some(Symbol::Failed) => return None,
                 Some(Symbol::Type(_) | Symbol::Function(_) | Symbol::Constant(_)) | None => {
@@ -275,6 +277,11 @@ impl Body<'_, '_> {
         }
         let mut fields: Vec<SmolStr> = Vec::new();
         for name in &line.fields {
+            self.cx.offer_identity(name.span, entries.shape);
+            if entries.shape.field(&name.text).is_some() {
+                let means = Meaning::Field { of: entries.on.clone(), name: name.text.clone() };
+                self.cx.notes.mention(name.span, means);
+            }
             let Some(field) = entries.shape.field(&name.text) else {
                 let known = entries.shape.find_by.iter().flatten().map(SmolStr::as_str);
                 self.report(no_field(&format!("`{on}`"), name, known));
