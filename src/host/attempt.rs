@@ -23,6 +23,7 @@ use super::{
     breaker::Broken,
     clock::{spoken, within},
     news::{Spot, Subject, What},
+    perform::Asked,
     service::{self, Service},
     trouble::Trouble,
 };
@@ -180,12 +181,12 @@ impl<'a> Attempt<'a> {
         &self,
         link: &Link,
         ty: &str,
-        place: PlaceId,
+        asked: &Asked<'_>,
         error: CallError,
         drifted: &mut bool,
     ) -> Result<(), Trouble> {
-        let failure =
-            Failure { kind: FailureKind::Call(error.kind), message: error.message.clone(), place: Some(place) };
+        let place = Some(asked.blamed(self.plan, &error));
+        let failure = Failure { kind: FailureKind::Call(error.kind), message: error.message.clone(), place };
         match error.kind {
             Kind::Refused | Kind::Limit => Err(Trouble::Refused(failure)),
             Kind::Passing => Err(self.passing(link, failure, &error).await),
@@ -196,7 +197,7 @@ impl<'a> Attempt<'a> {
             Kind::Drift if *drifted => Err(Trouble::Failed(failure)),
             Kind::Drift => {
                 *drifted = true;
-                let call = self.call(place, None)?;
+                let call = self.call(asked.place, None)?;
                 let described = self.bounded(&call, link, link.connection.describe(&call)).await;
                 let known = self.service.shape(&link.id, ty).await;
                 match (described, known) {

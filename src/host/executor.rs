@@ -22,6 +22,7 @@ use lf_lang::{
     },
     run::{self, Effect, Entry, Failure, Finish, Input, Request, RunState, Settlement, entry::Intent, io::FailureKind},
 };
+use lf_module::Kind;
 
 /// The longest wait before each further attempt; the last serves for all that follow. The wait is at least half of it.
 const BACKOFF: [Duration; 4] =
@@ -131,10 +132,12 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> 
             Effect::Finish(finish) => {
                 return match open {
                     Some(open) => Err(astray(open, "the end of the run")),
-                    None => fits(&answers, "the end of the run").map(|()| finish),
+                    None => fits(&answers, "the end of the run").map(|()| unanswered(attempt, past, finish)),
                 };
             }
-            Effect::Call { address, place, connection, request } => Asked { address, place, connection, request },
+            Effect::Call { address, place, connection, request } => {
+                Asked { address, place, connection, request, state: &state }
+            }
         };
         let settlement = match answers.remove(&asked.address) {
             Some(settlement) => settlement,
@@ -147,11 +150,25 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> 
     }
 }
 
+/// A run that ended for want of a field, and a write of it was settled by a person: its answer never came, and what it
+/// lacks may be a field of that.
+fn unanswered(attempt: &Attempt<'_>, past: &Past, finish: Finish) -> Finish {
+    match (finish, &past.done) {
+        (Finish::Failed(failure), Some(done)) if failure.kind == FailureKind::Call(Kind::Drift) => {
+            let place = attempt.plan.place(done.place);
+            let of = place.map_or_else(String::new, |at| format!(" to `{}` (line {})", at.says, at.line));
+            let message = format!("{}; the answer{of} never came: a person said that it was done", failure.message);
+            Finish::Failed(Failure { message, ..failure })
+        }
+        (finish, _) => finish,
+    }
+}
+
 /// Performs a call that the journal does not answer.
 async fn perform(
     attempt: &Attempt<'_>,
     journal: &mut Journal<'_>,
-    asked: &Asked,
+    asked: &Asked<'_>,
     open: Option<&Intent>,
 ) -> Result<Settlement, Trouble> {
     let service = attempt.service;
@@ -177,7 +194,7 @@ async fn perform(
         Ok(settlement) => Ok(settlement),
         Err(Trouble::Refused(failure)) => {
             attempt.tell(What::Refused {
-                spot: attempt.spot(asked.place),
+                spot: attempt.spot(failure.place.unwrap_or(asked.place)),
                 connection: attempt.plan.connection(asked.connection).map(|at| at.name.clone()).unwrap_or_default(),
                 why: failure.message.clone(),
             });
@@ -281,6 +298,9 @@ fn told(attempt: &Attempt<'_>, failure: &Failure) -> String {
     let place = failure.place.and_then(|place| attempt.plan.place(place));
     match place {
         Some(at) if at.says.is_empty() => format!("{}:{}: {}", at.file, at.line, failure.message),
+        Some(at) if !at.field.is_empty() => {
+            format!("{}:{}:{}: `{}` of `{}`: {}", at.file, at.line, at.column, at.field, at.says, failure.message)
+        }
         Some(at) => format!("{}:{}: `{}`: {}", at.file, at.line, at.says, failure.message),
         None => failure.message.clone(),
     }

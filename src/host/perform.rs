@@ -5,15 +5,15 @@ mod change;
 mod sending;
 
 use lf_lang::{
-    plan::ir::PlaceId,
+    plan::{Plan, ir::PlaceId},
     run::{
-        Address, Entry, Failure, Request, Settlement,
+        self, Address, Entry, Failure, Request, RunState, Settlement,
         entry::{Intent, Sending},
         io::FailureKind,
     },
     types::ConnectionId,
 };
-use lf_module::{Kind, Read, Record, Repeat, Write, call::Origin};
+use lf_module::{CallError, Kind, Read, Record, Repeat, Write, call::Origin};
 use smol_str::SmolStr;
 
 use self::{
@@ -29,19 +29,29 @@ use super::{
 };
 
 /// A call that the machine wants.
-#[derive(Debug, Clone)]
-pub(super) struct Asked {
+#[derive(Debug)]
+pub(super) struct Asked<'r> {
     pub(super) address: Address,
     pub(super) place: PlaceId,
     pub(super) connection: ConnectionId,
     pub(super) request: Request,
+    /// The run that waits for it.
+    pub(super) state: &'r RunState,
+}
+
+impl Asked<'_> {
+    /// Where in the text to look for what went wrong: at the field that was named, if the text gave it.
+    pub(super) fn blamed(&self, plan: &Plan, error: &CallError) -> PlaceId {
+        let named = error.field.as_deref().and_then(|field| run::given(plan, self.state, field));
+        named.unwrap_or(self.place)
+    }
 }
 
 /// Every record of a hop.
 pub(super) async fn read(
     attempt: &Attempt<'_>,
     journal: &mut Journal<'_>,
-    asked: &Asked,
+    asked: &Asked<'_>,
     (ty, origin, pins): (&SmolStr, &Origin, &Record),
 ) -> Result<Settlement, Trouble> {
     // What was answered before is made durable while the system is asked.
@@ -54,7 +64,7 @@ pub(super) async fn read(
 
 async fn pages(
     attempt: &Attempt<'_>,
-    asked: &Asked,
+    asked: &Asked<'_>,
     ty: &SmolStr,
     origin: &Origin,
     pins: &Record,
@@ -69,7 +79,7 @@ async fn pages(
         let page = match attempt.bounded(&call, &link, link.connection.read(&read, &call)).await {
             Ok(page) => page,
             Err(error) => {
-                attempt.failed(&link, ty, place, error, &mut drifted).await?;
+                attempt.failed(&link, ty, asked, error, &mut drifted).await?;
                 continue;
             }
         };
@@ -114,7 +124,7 @@ async fn pages(
 pub(super) async fn write(
     attempt: &Attempt<'_>,
     journal: &mut Journal<'_>,
-    asked: &Asked,
+    asked: &Asked<'_>,
     open: Option<&Intent>,
 ) -> Result<Settlement, Trouble> {
     let link = attempt.link(asked.connection, asked.place).await?;
@@ -137,7 +147,7 @@ pub(super) async fn write(
 }
 
 /// The entry that settles a call.
-pub(super) fn settled(attempt: &Attempt<'_>, asked: &Asked, settlement: Settlement) -> Entry {
+pub(super) fn settled(attempt: &Attempt<'_>, asked: &Asked<'_>, settlement: Settlement) -> Entry {
     let at = attempt.service.clock.now();
     Entry::Settled { address: asked.address.clone(), place: asked.place, settlement, at }
 }

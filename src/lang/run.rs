@@ -25,7 +25,7 @@ pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement
 pub use replay::{Replayed, replay, retained};
 pub use state::RunState;
 
-use crate::plan::ir::{Listen, Plan};
+use crate::plan::ir::{Listen, PlaceId, Plan};
 use io::FailureKind;
 
 /// Tells the machine what happened and lets it go on to its next effect or its end. Every failure is an
@@ -40,6 +40,12 @@ pub fn step(plan: &Plan, state: &mut RunState, input: Input) -> Vec<Effect> {
             vec![Effect::Finish(Finish::Failed(failure))]
         }
     }
+}
+
+/// Where in the text the effect that the run waits for was given this field, if it sends it.
+#[must_use]
+pub fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceId> {
+    machine::given(plan, state, field)
 }
 
 /// Whether a changed record is one that this listen fires for; `now` is the instant of the change.

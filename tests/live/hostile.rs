@@ -173,9 +173,9 @@ async fn what_a_system_says_stays_on_its_line() {
     assert!(listed.out.len() < 4000, "{}", listed.out);
 }
 
-/// Field case 37: the argument that a server complains about is named, with the line that wrote it and what was sent.
+/// Field case 37: the argument that a server complains about is named, with the place that gave it and what was sent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_argument_is_named_with_the_line_that_wrote_it() {
+async fn a_refused_argument_is_named_with_the_place_that_gave_it() {
     let hostile = Hostile::default();
     let (_server, place) = hostile.start("a-secret-token");
     place.run(["run", "--once"]).code(0);
@@ -184,7 +184,7 @@ async fn a_refused_argument_is_named_with_the_line_that_wrote_it() {
     place
         .run(["run", "--once"])
         .code(1)
-        .shows("movements/triage.mvt:5")
+        .shows("movements/triage.mvt:5:45: `title` of `write tracker-[:create_issue]->`")
         .shows("about `title`")
         .shows("must be shorter")
         .shows("sent {\"title\":\"Follow up Acme\",\"team\":\"ENG\"}");

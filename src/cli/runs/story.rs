@@ -124,7 +124,8 @@ impl Story<'_> {
     }
 
     fn settled(&mut self, place: PlaceId, settlement: &Settlement, at: &str) {
-        self.line(place);
+        let blamed = if let Settlement::Refused(failure) = settlement { failure.place } else { None };
+        self.line(blamed.unwrap_or(place));
         match settlement {
             Settlement::Records(records) => {
                 let count =
@@ -166,7 +167,8 @@ impl Story<'_> {
         }
         self.place = Some(place);
         if let Some(place) = self.plan.and_then(|plan| plan.place(place)) {
-            let at = format!("{}:{}  ", place.file, place.line);
+            let column = if place.field.is_empty() { String::new() } else { format!(":{}", place.column) };
+            let at = format!("{}:{}{column}  ", place.file, place.line);
             self.output.parts(&[(Some(Style::Dim), &at), (Some(Style::Bold), &place.text)]);
         }
     }

@@ -50,13 +50,13 @@ pub(super) enum Resolved {
 
 pub(super) struct Change<'a> {
     attempt: &'a Attempt<'a>,
-    asked: &'a Asked,
+    asked: &'a Asked<'a>,
     link: &'a Link,
     idempotency: SmolStr,
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn new(attempt: &'a Attempt<'a>, asked: &'a Asked, link: &'a Link) -> Self {
+    pub(super) fn new(attempt: &'a Attempt<'a>, asked: &'a Asked<'a>, link: &'a Link) -> Self {
         Self { attempt, asked, link, idempotency: idempotency(attempt, &asked.address) }
     }
 
@@ -179,23 +179,23 @@ impl<'a> Change<'a> {
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Landed>, Trouble> {
-        let (attempt, link, place, mut drifted) = (self.attempt, self.link, self.asked.place, false);
+        let (attempt, link, asked, mut drifted) = (self.attempt, self.link, self.asked, false);
         loop {
-            let call = attempt.call(place, None)?;
+            let call = attempt.call(asked.place, None)?;
             match attempt.bounded(&call, link, link.connection.get(self.ty(), key, &call)).await {
                 Ok(landed) => return Ok(landed),
-                Err(error) => attempt.failed(link, self.ty(), place, error, &mut drifted).await?,
+                Err(error) => attempt.failed(link, self.ty(), asked, error, &mut drifted).await?,
             }
         }
     }
 
     async fn find(&self, by: &Record) -> Result<Vec<Landed>, Trouble> {
-        let (attempt, link, place, mut drifted) = (self.attempt, self.link, self.asked.place, false);
+        let (attempt, link, asked, mut drifted) = (self.attempt, self.link, self.asked, false);
         loop {
-            let call = attempt.call(place, None)?;
+            let call = attempt.call(asked.place, None)?;
             match attempt.bounded(&call, link, link.connection.find(self.ty(), by, &call)).await {
                 Ok(found) => return Ok(found),
-                Err(error) => attempt.failed(link, self.ty(), place, error, &mut drifted).await?,
+                Err(error) => attempt.failed(link, self.ty(), asked, error, &mut drifted).await?,
             }
         }
     }
@@ -250,14 +250,13 @@ impl<'a> Change<'a> {
                 Err(error) if error.may_have_acted() => {
                     let again = may_send_again(self.link, &self.asked.request, &write);
                     let message = format!("{}; whether it was done is not known; sent {}", error.message, sent(&write));
-                    let failure = self.failure(FailureKind::Unknown, message);
+                    let place = Some(self.asked.blamed(attempt.plan, &error));
+                    let failure = Failure { place, ..self.failure(FailureKind::Unknown, message) };
                     return Err(Trouble::Unknown { failure, again, until: end });
                 }
                 Err(error) => {
                     let why = error.message.clone();
-                    if let Err(trouble) =
-                        attempt.failed(self.link, self.ty(), self.asked.place, error, &mut drifted).await
-                    {
+                    if let Err(trouble) = attempt.failed(self.link, self.ty(), self.asked, error, &mut drifted).await {
                         self.void(journal, &expectations, &why).await;
                         return Err(trouble.of(&sent(&write)));
                     }

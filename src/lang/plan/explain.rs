@@ -208,9 +208,9 @@ fn explain_read(writer: &exprs::Writer<'_>, read: &Read) -> String {
         ReadOrigin::Record { from, ty: _, edge } => format!("{}-[:{edge}]->", writer.expr(*from)),
     };
     let mut text = format!("{} = read {path}", writer.slot(read.slot));
-    for (index, (name, value)) in read.pins.iter().enumerate() {
+    for (index, pin) in read.pins.iter().enumerate() {
         let joint = if index == 0 { " pin" } else { "," };
-        let _never_fails = write!(text, "{joint} {name} == {}", writer.expr(*value));
+        let _never_fails = write!(text, "{joint} {} == {}", pin.field, writer.expr(pin.value));
     }
     if let Some(sift) = &read.sift {
         let item: Slot = sift.item;

@@ -82,6 +82,9 @@ pub struct Place {
     /// What happens there, in the ledger's words (`write tracker-[:create_issue]->`); empty where nothing leaves the
     /// machine.
     pub says: SmolStr,
+    /// The one field of it that is given there; empty where it is all of it.
+    #[serde(default, skip_serializing_if = "SmolStr::is_empty")]
+    pub field: SmolStr,
 }
 
 /// What starts work.
@@ -233,11 +236,20 @@ pub struct Read {
     pub slot: Slot,
     pub on: TypeRef,
     pub origin: ReadOrigin,
-    pub pins: Vec<(SmolStr, ExprId)>,
+    pub pins: Vec<Pin>,
     /// How many records the source is described to answer.
     pub count: lf_module::schema::Count,
     /// What is done with the records here.
     pub sift: Option<Sift>,
+}
+
+/// A field that a read fixes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    pub field: SmolStr,
+    /// Of its value.
+    pub place: PlaceId,
+    pub value: ExprId,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -273,6 +285,7 @@ pub struct Write {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub field: SmolStr,
+    pub place: PlaceId,
     pub mode: EntryMode,
     pub value: ExprId,
 }

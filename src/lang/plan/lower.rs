@@ -327,10 +327,12 @@ impl<'a, 's> Body<'a, 's> {
             return;
         }
         let label = self.label(format!("{verb} {}", self.type_label(on)));
-        let entries = entries.iter().zip(values);
-        let entries =
-            entries.map(|(entry, value)| Entry { field: entry.field.clone(), mode: entry.mode, value }).collect();
-        let write = Write { label, slot, on: on.clone(), update: record, unique: unique.clone(), entries };
+        let mut lowered = Vec::with_capacity(entries.len());
+        for (entry, value) in entries.iter().zip(values) {
+            let place = self.shared.places.of_field(entry.span, &says, &entry.field);
+            lowered.push(Entry { field: entry.field.clone(), place, mode: entry.mode, value });
+        }
+        let write = Write { label, slot, on: on.clone(), update: record, unique: unique.clone(), entries: lowered };
         self.step(place, Op::Write(Box::new(write)));
     }
 

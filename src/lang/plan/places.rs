@@ -14,7 +14,7 @@ pub(super) struct Places<'s> {
     sources: &'s SourceMap,
     /// Byte offsets of line starts, by text: looking a line up must not read the text again.
     lines: BTreeMap<SourceId, Vec<u32>>,
-    known: BTreeMap<(SourceId, u32, SmolStr), PlaceId>,
+    known: BTreeMap<(SourceId, u32, SmolStr, SmolStr), PlaceId>,
     places: Vec<Place>,
 }
 
@@ -25,12 +25,17 @@ impl<'s> Places<'s> {
 
     /// The place where `span` starts; `says` is what leaves the machine there.
     pub(super) fn id(&mut self, span: Span, says: &str) -> PlaceId {
-        let key = (span.source, span.start, SmolStr::new(says));
+        self.of_field(span, says, "")
+    }
+
+    /// The same of one field of what leaves the machine.
+    pub(super) fn of_field(&mut self, span: Span, says: &str, field: &str) -> PlaceId {
+        let key = (span.source, span.start, SmolStr::new(says), SmolStr::new(field));
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
         let id = PlaceId(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
-        let place = self.place(span, says);
+        let place = Place { field: SmolStr::new(field), ..self.place(span, says) };
         self.places.push(place);
         self.known.insert(key, id);
         id
@@ -48,6 +53,7 @@ impl<'s> Places<'s> {
                 column: 1,
                 text: SmolStr::default(),
                 says: SmolStr::new(says),
+                field: SmolStr::default(),
             };
         };
         let starts = self.lines.entry(span.source).or_insert_with(|| line_starts(file));
@@ -67,6 +73,7 @@ impl<'s> Places<'s> {
             column: u32::try_from(column).unwrap_or(u32::MAX),
             text: text.into(),
             says: SmolStr::new(says),
+            field: SmolStr::default(),
         }
     }
 }

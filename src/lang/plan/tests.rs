@@ -5,7 +5,11 @@ mod world;
 
 use lf_module::Value;
 
-use super::{Plan, compile, explain::explain, ir::FunctionIndex};
+use super::{
+    Plan, compile,
+    explain::explain,
+    ir::{FunctionIndex, Op, PlaceId},
+};
 use crate::{
     check::{Catalog, Program, check, typed::Movement},
     diag::Diagnostic,
@@ -114,13 +118,42 @@ fn a_clean_check_meets_no_surprise() {
 #[test]
 fn a_comment_makes_no_new_version() {
     for (name, text) in TEXTS {
-        let commented = text.replace("\nfunction", "\n// said\n\n/// documented\nfunction");
+        let commented =
+            text.replace("\nfunction", "\n// said\n\n/// documented\nfunction").replace(", team:", ",\n    team:");
         let (before, after) = (plan_of(name, text), plan_of("renamed", &commented));
         assert_ne!(before.places, after.places);
         assert_eq!(before.id(), after.id());
     }
     let (one, other) = (TEXTS[1].1, TEXTS[1].1.replace("Follow up", "Look at"));
     assert_ne!(plan_of("one", one).id(), plan_of("other", &other).id());
+}
+
+#[test]
+fn each_field_that_leaves_has_its_place() {
+    let text = TEXTS[1].1;
+    let plan = plan_of("triage", text);
+    let at = |place: PlaceId| {
+        let place = plan.place(place).unwrap();
+        let line = text.lines().nth(place.line as usize - 1).unwrap();
+        (place.field.as_str(), line.chars().skip(place.column as usize - 1).collect::<String>())
+    };
+    let mut fields = Vec::new();
+    for step in plan.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.0) {
+        if let Op::Write(write) = &step.op {
+            for entry in &write.entries {
+                let (field, found) = at(entry.place);
+                assert!(field == entry.field && found.starts_with(&format!("{field}: ")), "{field}: {found}");
+                fields.push(field.to_owned());
+            }
+        }
+        if let Op::Read(read) = &step.op {
+            for pin in &read.pins {
+                assert_eq!(at(pin.place), ("query", "company.Name]-> {".to_owned()));
+                fields.push(pin.field.to_string());
+            }
+        }
+    }
+    assert_eq!(fields, ["title", "team", "query", "Name", "Employees", "Tags", "Tier", "Active"]);
 }
 
 #[test]

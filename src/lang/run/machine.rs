@@ -96,6 +96,25 @@ pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
     }
 }
 
+/// Where the effect under way was given this field.
+pub(super) fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceId> {
+    match &current(plan, state).ok()?.op {
+        Op::Write(write) => write.entries.iter().find(|entry| entry.field == field).map(|entry| entry.place),
+        Op::Read(read) => read.pins.iter().find(|pin| pin.field == field).map(|pin| pin.place),
+        Op::Set { .. }
+        | Op::Append { .. }
+        | Op::Arrange { .. }
+        | Op::Each { .. }
+        | Op::If { .. }
+        | Op::Enter { .. }
+        | Op::Leave { .. }
+        | Op::Delete { .. }
+        | Op::Call { .. }
+        | Op::Return(_)
+        | Op::Fail(_) => None,
+    }
+}
+
 /// What a step did.
 enum Flow {
     /// The next step follows.

@@ -19,7 +19,7 @@ function note(company: <crm-[:Company]->>) {
 listen as \"notes\" to crm-[:Company]-> fire note
 ";
 
-fn offer() -> Offer {
+pub(crate) fn offer() -> Offer {
     let text = || json!({"type": "string"});
     Offer::of(json!([
         {"name": "create_issue", "inputSchema":
@@ -31,7 +31,7 @@ fn offer() -> Offer {
 }
 
 /// The triage example from the first record on, with a scripted server as its tracker.
-fn place(systems: &Systems, script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> (Place, Server) {
+pub(crate) fn place(systems: &Systems, script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> (Place, Server) {
     let server = Server::start(World::new(0.0), script).unwrap();
     let mut place = Place::triage();
     place.change("movements/triage.mvt", "Company]-> fire", "Company]-> { start: \"all\" } fire");
@@ -75,20 +75,27 @@ async fn retries_inside_a_call_do_not_count_against_the_calls_of_a_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_argument_is_named_at_the_line_that_gave_it() {
+async fn a_refused_argument_is_named_where_it_was_given() {
     let systems = Systems::start().await.unwrap();
     let (place, server) = place(&systems, |received| {
         let mut offer = offer();
         offer.answer = json!({"isError": true, "content": [{"type": "text", "text": "'team': ENG is not a team"}]});
         offer.reply(received)
     });
+    place.change(
+        "movements/triage.mvt",
+        "title: \"Follow up ${company.Name}\", team:",
+        "title: \"Follow up\",\n    team:",
+    );
     systems.crm.add("Acme");
     let ran = place.run(["run", "--once"]);
     let told = ran.out.lines().chain(ran.err.lines()).find(|line| line.contains("ENG is not a team"));
-    assert!(told.is_some_and(|line| line.contains("'team'")), "{ran:?}");
+    assert!(told.is_some_and(|line| line.contains("'team'") && line.contains("movements/triage.mvt:6")), "{ran:?}");
     let list = place.run(["--json", "runs", "list", "--state", "dead"]).code(0);
     let run: serde_json::Value = serde_json::from_str(list.out.lines().next().unwrap()).unwrap();
-    place.run(["runs", "show", &run["run"].to_string()]).shows("movements/triage.mvt:5").shows("ENG is not a team");
+    let shown = place.run(["runs", "show", &run["run"].to_string()]);
+    let shown = shown.shows("movements/triage.mvt:6:5  team: \"ENG\"").shows("ENG is not a team");
+    shown.shows("movements/triage.mvt:6:5: `team` of `write tracker-[:create_issue]->`: ");
     assert_eq!(count(&server, "tools/call"), 1, "what was refused is not sent again");
 }
 

@@ -3,7 +3,7 @@
 use super::{Body, block_id, described, exprs::has_steps};
 use crate::{
     check::typed::{Hop, Path, PathStart},
-    plan::ir::{Expr, ExprId, Op, Read, ReadOrigin, Sift, Slot},
+    plan::ir::{Expr, ExprId, Op, Pin, Read, ReadOrigin, Sift, Slot},
     types::TypeRef,
 };
 use lf_module::schema::Count;
@@ -90,8 +90,7 @@ impl Body<'_, '_> {
 
     fn hop(&mut self, hop: &Hop, from: Option<(ExprId, Option<TypeRef>)>, slot: Slot) {
         let operands: Vec<_> = hop.pins.iter().map(|(_, pin)| (pin, false)).collect();
-        let pins = self.operands(&operands);
-        let pins = hop.pins.iter().map(|(name, _)| name.clone()).zip(pins).collect();
+        let values = self.operands(&operands);
         let (origin, what, says) = match from {
             None => (ReadOrigin::Root, self.type_label(&hop.on), self.shared.path(&hop.on)),
             Some((from, owner)) => {
@@ -102,7 +101,13 @@ impl Body<'_, '_> {
             }
         };
         let label = self.label(format!("read {what}"));
-        let place = self.shared.places.id(hop.span, &format!("read {says}"));
+        let says = format!("read {says}");
+        let place = self.shared.places.id(hop.span, &says);
+        let mut pins = Vec::with_capacity(hop.pins.len());
+        for ((field, given), value) in hop.pins.iter().zip(values) {
+            let place = self.shared.places.of_field(given.span, &says, field);
+            pins.push(Pin { field: field.clone(), place, value });
+        }
         let pure = !hop.filter.iter().chain(hop.order.iter().map(|(key, _)| key)).any(has_steps);
         let sifted = hop.filter.is_some() || !hop.order.is_empty() || hop.limit.is_some();
         let item = Slot(hop.local.0);

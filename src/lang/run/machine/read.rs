@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::{address, evaluate, position, set};
 use crate::{
-    plan::ir::{PlaceId, Plan, Read, ReadOrigin, Sift, Slot},
+    plan::ir::{Pin, PlaceId, Plan, Read, ReadOrigin, Sift, Slot},
     run::{
         eval::{damaged, drift, program, sort::SortKey},
         io::{Effect, Failure, Request},
@@ -33,10 +33,10 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, read: &Read
     };
     let mut pins = Record::new();
     let mut unsent = Vec::new();
-    for (name, value) in &read.pins {
+    for Pin { field, place: _, value } in &read.pins {
         let value = evaluate(plan, state, *value)?;
         limits::whole(&value)?;
-        if value.is_absent() { unsent.push(name.clone()) } else { pins.set(name.clone(), value) }
+        if value.is_absent() { unsent.push(field.clone()) } else { pins.set(field.clone(), value) }
     }
     let address = address::of(state, &read.label)?;
     state.waiting = Some(Waiting { address: address.clone(), unsent });
