@@ -5,7 +5,7 @@ mod bare;
 mod check;
 mod credential;
 mod fmt;
-mod mcp;
+pub(crate) mod mcp;
 mod mend;
 pub(crate) mod place;
 mod plan;

@@ -207,7 +207,7 @@ impl Place {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = Said::read(child.stdout.take().unwrap());
         let err = Said::read(child.stderr.take().unwrap());
-        Running { child, out, err }
+        Running { child: Mortal(child), out, err }
     }
 
     /// Every byte of every file that the project keeps for itself.
@@ -252,10 +252,21 @@ impl Said {
     }
 }
 
+/// A process that does not outlive the test.
+#[derive(Debug)]
+pub(crate) struct Mortal(pub(crate) Child);
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        // One that has ended already is fine.
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
 /// A command that goes on.
 #[derive(Debug)]
 pub(crate) struct Running {
-    child: Child,
+    child: Mortal,
     out: Said,
     err: Said,
 }
@@ -270,9 +281,9 @@ impl Running {
     /// Sends a signal, by its name, and waits for the end.
     #[track_caller]
     pub(crate) fn end(mut self, signal: &str) -> Ran {
-        let id = self.child.id().to_string();
+        let id = self.child.0.id().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
-        let code = self.child.wait().unwrap().code();
+        let code = self.child.0.wait().unwrap().code();
         Ran { code, out: self.out.all(), err: self.err.all() }
     }
 }
