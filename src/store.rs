@@ -423,6 +423,11 @@ pub trait Facts: Send + Sync {
     async fn hold(&self, connection: &str, until: Timestamp, why: &str) -> Result<(), StoreError>;
     async fn held(&self, connection: &str) -> Result<Option<(Timestamp, String)>, StoreError>;
     async fn lift(&self, connection: &str) -> Result<(), StoreError>;
+    /// Every hold that lasts beyond `now`, by connection.
+    async fn holds(&self, now: Timestamp) -> Result<Vec<(SmolStr, Timestamp, String)>, StoreError>;
+    /// Remembers something small that all processes should know; never a secret.
+    async fn note(&self, name: &str, text: &str, now: Timestamp) -> Result<(), StoreError>;
+    async fn noted(&self, name: &str) -> Result<Option<String>, StoreError>;
 }
 
 /// A sealed credential; only the vault can open it.
@@ -442,12 +447,20 @@ pub struct Sealed {
 /// Sealed credentials.
 #[async_trait]
 pub trait Credentials: Send + Sync {
+    /// Whoever had the lock of one of that name has it no more.
     async fn put(&self, credential: &Sealed) -> Result<(), StoreError>;
     async fn get(&self, name: &str) -> Result<Option<Sealed>, StoreError>;
     async fn all(&self) -> Result<Vec<Sealed>, StoreError>;
     /// Whether there was one.
     async fn remove(&self, name: &str) -> Result<bool, StoreError>;
     async fn used(&self, name: &str, at: Timestamp, works: bool) -> Result<(), StoreError>;
+    /// Takes the credential's lock for `owner` until then, if nobody has it at `now`. Whether it was taken.
+    async fn lock(&self, name: &str, owner: &str, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
+    /// Gives it back, if it is still the owner's.
+    async fn unlock(&self, name: &str, owner: &str) -> Result<(), StoreError>;
+    /// Seals new content into the credential and gives its lock back; `false` if the lock is not the owner's any more:
+    /// then nothing changed. When it was used and whether it worked stays as it is.
+    async fn reseal(&self, credential: &Sealed, owner: &str) -> Result<bool, StoreError>;
 }
 
 /// How long things that are over are kept.

@@ -111,7 +111,8 @@ pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> 
             }
         };
         let clock = Arc::new(System::new());
-        let ports = Ports { clock: clock.clone(), random: Arc::new(Dice), throttle: Arc::new(NoHold) };
+        let (random, throttle) = (Arc::new(Dice), Arc::new(NoHold));
+        let ports = Ports { clock: clock.clone(), random, throttle, notes: None, keeper: None };
         tokio::select! {
             () = pump::run(options, ports, &lines, stop) => {}
             () = async { twice.next().await; twice.next().await } => return Ok(Exit::Done),

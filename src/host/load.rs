@@ -33,6 +33,7 @@ use crate::project::{
 pub mod by_hand;
 pub mod connector;
 mod imagined;
+pub mod keep;
 mod old;
 pub mod ready;
 mod sources;

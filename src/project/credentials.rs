@@ -61,6 +61,12 @@ impl Credentials {
         Self { given, store, key_file }
     }
 
+    /// Where they are kept.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// Every sealed credential, by name.
     ///
     /// # Errors

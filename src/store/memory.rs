@@ -285,6 +285,27 @@ impl Facts for MemoryStore {
         })
         .await
     }
+
+    async fn holds(&self, now: Timestamp) -> Result<Vec<(SmolStr, Timestamp, String)>, StoreError> {
+        let now = micros(now);
+        self.read(|data| {
+            let held = data.holds.iter().filter(|(_, (until, _))| *until > now);
+            held.map(|(name, (until, why))| (name.clone(), instant(*until), why.clone())).collect()
+        })
+        .await
+    }
+
+    async fn note(&self, name: &str, text: &str, _: Timestamp) -> Result<(), StoreError> {
+        self.write(Step::Fact, |data| {
+            data.notes.insert(name.into(), text.to_owned());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.read(|data| data.notes.get(name).cloned()).await
+    }
 }
 
 #[async_trait]
@@ -293,6 +314,7 @@ impl Credentials for MemoryStore {
         self.write(Step::Credential, |data| {
             let mut kept = credential.clone();
             kept.last_used = kept.last_used.map(|at| instant(micros(at)));
+            data.locks.remove(&kept.name);
             data.credentials.insert(kept.name.clone(), kept);
             Ok(())
         })
@@ -320,6 +342,43 @@ impl Credentials for MemoryStore {
             kept.last_used = Some(instant(micros(at)));
             kept.works = Some(works);
             Ok(())
+        })
+        .await
+    }
+
+    async fn lock(&self, name: &str, owner: &str, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+        let (now, until) = (micros(now), micros(until));
+        self.write(Step::Credential, |data| {
+            let free = data.locks.get(name).is_none_or(|(by, end)| by == owner || *end <= now);
+            let taken = free && data.credentials.contains_key(name);
+            if taken {
+                data.locks.insert(name.into(), (owner.into(), until));
+            }
+            Ok(taken)
+        })
+        .await
+    }
+
+    async fn unlock(&self, name: &str, owner: &str) -> Result<(), StoreError> {
+        self.write(Step::Credential, |data| {
+            if data.locks.get(name).is_some_and(|(by, _)| by == owner) {
+                data.locks.remove(name);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn reseal(&self, credential: &Sealed, owner: &str) -> Result<bool, StoreError> {
+        self.write(Step::Credential, |data| {
+            if data.locks.get(&credential.name).is_none_or(|(by, _)| by != owner) {
+                return Ok(false);
+            }
+            data.locks.remove(&credential.name);
+            let Some(kept) = data.credentials.get_mut(&credential.name) else { return Ok(false) };
+            kept.key_id = credential.key_id.clone();
+            kept.sealed = credential.sealed.clone();
+            Ok(true)
         })
         .await
     }

@@ -347,6 +347,18 @@ impl Facts for SqliteStore {
     async fn lift(&self, connection: &str) -> Result<(), StoreError> {
         self.small(Small::Lift { connection: connection.into() }).await.map(drop)
     }
+
+    async fn holds(&self, now: Timestamp) -> Result<Vec<(SmolStr, Timestamp, String)>, StoreError> {
+        self.reader.holds(now).await
+    }
+
+    async fn note(&self, name: &str, text: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.small(Small::Note { name: name.into(), body: text.to_owned(), at: micros(now) }).await.map(drop)
+    }
+
+    async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.reader.noted(name).await
+    }
 }
 
 #[async_trait]
@@ -373,6 +385,19 @@ impl Credentials for SqliteStore {
         } else {
             Err(StoreError::Missing(format!("there is no credential `{name}`")))
         }
+    }
+
+    async fn lock(&self, name: &str, owner: &str, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+        let (now, until) = (micros(now), micros(until));
+        self.small(Small::LockCredential { name: name.into(), owner: owner.into(), now, until }).await
+    }
+
+    async fn unlock(&self, name: &str, owner: &str) -> Result<(), StoreError> {
+        self.small(Small::UnlockCredential { name: name.into(), owner: owner.into() }).await.map(drop)
+    }
+
+    async fn reseal(&self, credential: &Sealed, owner: &str) -> Result<bool, StoreError> {
+        self.small(Small::RenewCredential { credential: Box::new(credential.clone()), owner: owner.into() }).await
     }
 }
 

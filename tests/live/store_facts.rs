@@ -19,6 +19,9 @@ on_every_store!(
     an_identity_is_remembered,
     of_two_holds_the_later_stays,
     a_credential_is_put_used_and_removed,
+    one_at_a_time_renews_a_credential,
+    what_is_noted_is_known,
+    holds_that_last_are_listed,
     a_plan_and_a_description_are_kept,
     upkeep_removes_what_is_past_its_time,
     upkeep_keeps_the_newest,
@@ -122,6 +125,49 @@ async fn a_credential_is_put_used_and_removed(store: &dyn Store) {
     assert!(store.remove("b").await.unwrap());
     assert!(!store.remove("b").await.unwrap());
     assert_eq!(store.all().await.unwrap(), [sealed("a")]);
+}
+
+async fn one_at_a_time_renews_a_credential(store: &dyn Store) {
+    assert!(!store.lock("b", "one", at(0), at(30)).await.unwrap(), "there is none");
+    store.put(&sealed("b")).await.unwrap();
+    store.used("b", at(3), true).await.unwrap();
+    assert!(store.lock("b", "one", at(0), at(30)).await.unwrap());
+    assert!(store.lock("b", "one", at(1), at(31)).await.unwrap(), "it is its own");
+    assert!(!store.lock("b", "two", at(2), at(32)).await.unwrap());
+    let new = Sealed { sealed: vec![1], key_id: "k2".into(), ..sealed("b") };
+    assert!(!store.reseal(&new, "two").await.unwrap());
+    assert_eq!(store.get("b").await.unwrap().unwrap().sealed, [0, 255, 7]);
+    assert!(store.reseal(&new, "one").await.unwrap());
+    let kept = Sealed { last_used: Some(at(3)), works: Some(true), ..new.clone() };
+    assert_eq!(store.get("b").await.unwrap(), Some(kept));
+    assert!(!store.reseal(&new, "one").await.unwrap(), "it was given back");
+    // A lock that was given back, or whose time is over, is free; what stalled finds itself without it.
+    assert!(store.lock("b", "two", at(2), at(32)).await.unwrap());
+    store.unlock("b", "one").await.unwrap();
+    assert!(!store.lock("b", "one", at(31), at(40)).await.unwrap());
+    assert!(store.lock("b", "one", at(32), at(40)).await.unwrap());
+    assert!(!store.reseal(&new, "two").await.unwrap());
+    store.unlock("b", "one").await.unwrap();
+    assert!(store.lock("b", "two", at(33), at(60)).await.unwrap());
+    // A person's new credential is not overwritten by who was renewing the old one.
+    store.put(&sealed("b")).await.unwrap();
+    assert!(!store.reseal(&new, "two").await.unwrap());
+    assert_eq!(store.get("b").await.unwrap(), Some(sealed("b")));
+}
+
+async fn what_is_noted_is_known(store: &dyn Store) {
+    assert_eq!(store.noted("era").await.unwrap(), None);
+    store.note("era", "legacy", at(0)).await.unwrap();
+    store.note("era", "modern", at(1)).await.unwrap();
+    assert_eq!(store.noted("era").await.unwrap(), Some("modern".to_owned()));
+}
+
+async fn holds_that_last_are_listed(store: &dyn Store) {
+    store.hold("b", at(10), "429").await.unwrap();
+    store.hold("a", at(20), "503").await.unwrap();
+    let (a, b) = (("a".into(), at(20), "503".to_owned()), ("b".into(), at(10), "429".to_owned()));
+    assert_eq!(store.holds(at(9)).await.unwrap(), [a.clone(), b]);
+    assert_eq!(store.holds(at(10)).await.unwrap(), [a]);
 }
 
 fn plan() -> Plan {

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::{
     call::{Batch, Call, Key, Landed, Listen, Page, Read, Repeat, Write, Written},
-    error::CallError,
+    error::{CallError, Kind},
     schema::Description,
     value::Record,
 };
@@ -53,6 +53,16 @@ pub trait Connection: Send + Sync + fmt::Debug {
 
     /// Whether the write may be sent again after an unknown outcome.
     fn repeat(&self, write: &Write) -> Repeat;
+
+    /// Signs a person in at a browser, for a credential whose kind [`crate::CredentialKind::signs_in`]; what comes of it
+    /// is with the [`crate::Keeper`].
+    ///
+    /// # Errors
+    /// Nobody is there, or the sign-in was refused. [`crate::Kind::Limit`] where nothing of the kind is built.
+    async fn sign_in(&self, call: &Call) -> Result<(), CallError> {
+        let _ = call;
+        Err(CallError::new(Kind::Limit, "there is nothing to sign in to at a browser"))
+    }
 
     /// Opens a source of changes. Sends nothing: the first [`Source::next`] does.
     ///

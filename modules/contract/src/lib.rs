@@ -155,7 +155,8 @@
 //! #     async fn report(&self, _: Duration, _: &str) {}
 //! # }
 //! # async fn use_it() -> Result<(), CallError> {
-//! # let ports = Ports { clock: Arc::new(Lent), random: Arc::new(Lent), throttle: Arc::new(Lent) };
+//! # let (clock, random, throttle) = (Arc::new(Lent), Arc::new(Lent), Arc::new(Lent));
+//! # let ports = Ports { clock, random, throttle, notes: None, keeper: None };
 //!
 //! let target = Target { id: "shelf".into(), settings: Default::default(), credential: None, ports };
 //! let shelf = Shelf(Manifest { name: "@lf/shelf".into(), ..Manifest::default() }).connect(target)?;
@@ -197,7 +198,7 @@ pub use connection::{Connection, Source};
 pub use error::{Acted, CallError, Kind};
 pub use module::{Credential, CredentialKind, Manifest, Module, Target};
 pub use number::Number;
-pub use ports::{Clock, Ports, Random, Throttle};
+pub use ports::{Clock, Keeper, Notes, Person, Ports, Random, Throttle};
 pub use schema::{Description, Field, FieldType, TypeShape};
 pub use secret::Secret;
 pub use value::{Position, Record, Value};

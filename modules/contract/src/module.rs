@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use indexmap::IndexMap;
+use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use crate::{
@@ -46,6 +47,8 @@ pub struct CredentialKind {
     pub fields: Vec<CredentialField>,
     /// Why it cannot be added as things stand, with the command that changes that.
     pub refusal: Option<String>,
+    /// What is asked for is not enough: a person signs in with it, at a browser.
+    pub signs_in: bool,
 }
 
 /// One field of a credential.
@@ -97,6 +100,12 @@ pub struct Target {
 pub trait Module: Send + Sync + fmt::Debug {
     /// What it is and takes.
     fn manifest(&self) -> &Manifest;
+
+    /// What can be said of a credential without asking its system: how old a token is. Never a secret.
+    fn about(&self, credential: &Credential, now: Timestamp) -> Vec<(String, String)> {
+        let _ = (credential, now);
+        Vec::new()
+    }
 
     /// Makes a connection of data. Sends nothing: the first call does.
     ///

@@ -47,7 +47,7 @@ impl Fast {
     /// The ports of this clock.
     #[must_use]
     pub fn ports(self: &Arc<Self>) -> Ports {
-        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone() }
+        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone(), notes: None, keeper: None }
     }
 
     /// Lets time pass, and everything happen that happens in it.

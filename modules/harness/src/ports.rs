@@ -44,7 +44,7 @@ impl World {
     /// The ports of this world.
     #[must_use]
     pub fn ports(self: &Arc<Self>) -> Ports {
-        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone() }
+        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone(), notes: None, keeper: None }
     }
 
     /// Every sleep so far.

@@ -64,6 +64,7 @@ impl Default for Mcp {
             doc: doc.to_owned(),
             fields: Vec::new(),
             refusal: None,
+            signs_in: false,
         };
         let setting = |name: &str, ty, doc: &str| Setting { name: name.into(), ty, doc: doc.to_owned() };
         let token = CredentialKind {

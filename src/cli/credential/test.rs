@@ -55,7 +55,7 @@ pub(super) async fn attempt(opened: &Opened, module: &dyn Module, credential: Cr
     // What holds the connection may be the credential that this one replaces.
     let clock = opened.connector.clock.clone();
     let holds = Holds::new(Arc::new(MemoryStore::default()), clock);
-    let connection = Connector { holds, ..opened.connector.clone() }.make(module, &request, Some(credential))?;
+    let connection = Connector { holds, ..opened.connector.clone() }.make(module, &request, Some(credential), None)?;
     Ok(describe::one(opened.connector.clock.as_ref(), connection.as_ref()).await?.types.len())
 }
 

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use lf_lang::check::{ConnectRequest, catalog::ConnectionKey};
-use lf_module::{CallError, Clock, Connection, Credential, Kind, Module, Ports, Random, Target};
+use lf_module::{CallError, Clock, Connection, Credential, Keeper, Kind, Module, Ports, Random, Target};
 
+use super::keep::{Kept, Noted};
 use crate::{
     host::{Holds, Reconnect},
     project::{credentials::Credentials, registry::Registry},
@@ -39,10 +40,20 @@ impl Connector {
                 Some(opened.ok_or_else(missing)?)
             }
         };
-        self.make(module.as_ref(), request, credential)
+        let keeper = credential.as_ref().and_then(|credential| self.keeper(module.as_ref(), credential));
+        self.make(module.as_ref(), request, credential, keeper)
     }
 
-    /// The same with a credential in hand.
+    /// Where a credential of the store is kept, if it is of a kind that is renewed while it is used.
+    fn keeper(&self, module: &dyn Module, credential: &Credential) -> Option<Arc<dyn Keeper>> {
+        let manifest = module.manifest();
+        manifest.credentials.iter().find(|kind| kind.name == credential.kind && kind.signs_in)?;
+        let (credentials, clock) = (self.credentials.clone(), self.clock.clone());
+        // Nobody sits at a connection that a program made: a person signs in with `credential add`.
+        Some(Arc::new(Kept::new(credentials, clock, manifest, &credential.name, None)))
+    }
+
+    /// The same with a credential in hand, and where it is kept if it is one that is renewed.
     ///
     /// # Errors
     /// The credential or the settings do not make one.
@@ -51,9 +62,18 @@ impl Connector {
         module: &dyn Module,
         request: &ConnectRequest,
         credential: Option<Credential>,
+        keeper: Option<Arc<dyn Keeper>>,
     ) -> Result<Arc<dyn Connection>, CallError> {
         let throttle = self.holds.throttle(request.key.as_str());
-        let ports = Ports { clock: self.clock.clone(), random: self.random.clone(), throttle };
+        let store = self.credentials.store().clone();
+        let notes = Noted { store, clock: self.clock.clone(), module: request.module.clone() };
+        let ports = Ports {
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            throttle,
+            notes: Some(Arc::new(notes)),
+            keeper,
+        };
         let settings = request.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         module.connect(Target { id: request.key.as_str().into(), settings, credential, ports })
     }

@@ -12,7 +12,7 @@ fn field(name: &str, required: bool) -> CredentialField {
 }
 
 fn kind(name: &str, fields: Vec<CredentialField>) -> CredentialKind {
-    CredentialKind { name: name.into(), doc: String::new(), fields, refusal: None }
+    CredentialKind { name: name.into(), doc: String::new(), fields, refusal: None, signs_in: false }
 }
 
 fn manifest() -> Manifest {

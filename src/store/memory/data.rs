@@ -37,7 +37,10 @@ pub(super) struct Data {
     plans: BTreeMap<PlanId, Plan>,
     descriptions: BTreeMap<SmolStr, (Description, i64)>,
     pub(super) holds: BTreeMap<SmolStr, (i64, String)>,
+    pub(super) notes: BTreeMap<SmolStr, String>,
     pub(super) credentials: BTreeMap<SmolStr, Sealed>,
+    /// Who renews a credential, and until when.
+    pub(super) locks: BTreeMap<SmolStr, (SmolStr, i64)>,
 }
 
 #[derive(Debug)]

@@ -170,6 +170,25 @@ pub(super) enum Small {
     RemoveCredential {
         name: SmolStr,
     },
+    LockCredential {
+        name: SmolStr,
+        owner: SmolStr,
+        now: i64,
+        until: i64,
+    },
+    UnlockCredential {
+        name: SmolStr,
+        owner: SmolStr,
+    },
+    RenewCredential {
+        credential: Box<crate::store::Sealed>,
+        owner: SmolStr,
+    },
+    Note {
+        name: SmolStr,
+        body: String,
+        at: i64,
+    },
     UsedCredential {
         name: SmolStr,
         at: i64,

@@ -46,6 +46,8 @@ const COUNTS: &str = "SELECT l.name, r.state, count(*) FROM run r JOIN listen l 
 const PLAN: &str = "SELECT body FROM plan WHERE id = ?1";
 const DESCRIPTION: &str = "SELECT body, at FROM description WHERE connection = ?1";
 const HELD: &str = "SELECT until, why FROM hold WHERE connection = ?1";
+const HOLDS: &str = "SELECT connection, until, why FROM hold WHERE until > ?1 ORDER BY connection";
+const NOTED: &str = "SELECT body FROM note WHERE name = ?1";
 const CREDENTIAL: &str = "SELECT name, module, kind, key_id, sealed, last_used, works FROM credential WHERE name = ?1";
 const CREDENTIALS: &str = "SELECT name, module, kind, key_id, sealed, last_used, works FROM credential ORDER BY name";
 const OVER: &str = "SELECT id FROM run WHERE state IN (5, 7, 8) AND (finished < ?1 OR id <= ?2) ORDER BY id LIMIT 500";
@@ -251,6 +253,16 @@ impl Reader {
         row.map(|row| Ok((instant(column(&row, 0)?), column(&row, 1)?))).transpose()
     }
 
+    pub(super) async fn holds(&self, now: Timestamp) -> Result<Vec<(SmolStr, Timestamp, String)>, StoreError> {
+        let rows = sqlx::query(HOLDS).bind(micros(now)).fetch_all(&self.0).await?;
+        rows.iter().map(|row| Ok((name(row, 0)?, instant(column(row, 1)?), column(row, 2)?))).collect()
+    }
+
+    pub(super) async fn noted(&self, of: &str) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query(NOTED).bind(of).fetch_optional(&self.0).await?;
+        row.map(|row| column(&row, 0)).transpose()
+    }
+
     pub(super) async fn credential(&self, name: &str) -> Result<Option<Sealed>, StoreError> {
         let row = sqlx::query(CREDENTIAL).bind(name).fetch_optional(&self.0).await?;
         row.as_ref().map(sealed).transpose()
@@ -321,6 +333,8 @@ pub(super) fn statements() -> Vec<String> {
         PLAN,
         DESCRIPTION,
         HELD,
+        HOLDS,
+        NOTED,
         CREDENTIAL,
         CREDENTIALS,
         OVER,

@@ -45,8 +45,16 @@ const HOLD: &str = "INSERT INTO hold (connection, until, why) VALUES (?1, ?2, ?3
 const LIFT: &str = "DELETE FROM hold WHERE connection = ?1";
 const PUT: &str = "INSERT INTO credential (name, module, kind, key_id, sealed, last_used, works) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET module = excluded.module, kind = excluded.kind, \
-     key_id = excluded.key_id, sealed = excluded.sealed, last_used = excluded.last_used, works = excluded.works";
+     key_id = excluded.key_id, sealed = excluded.sealed, last_used = excluded.last_used, works = excluded.works, \
+     locked_by = NULL, locked_until = NULL";
 const REMOVE: &str = "DELETE FROM credential WHERE name = ?1";
+const LOCK: &str = "UPDATE credential SET locked_by = ?2, locked_until = ?4 WHERE name = ?1 \
+     AND (locked_until IS NULL OR locked_until <= ?3 OR locked_by = ?2)";
+const UNLOCK: &str = "UPDATE credential SET locked_by = NULL, locked_until = NULL WHERE name = ?1 AND locked_by = ?2";
+const RENEW: &str = "UPDATE credential SET key_id = ?3, sealed = ?4, locked_by = NULL, locked_until = NULL \
+     WHERE name = ?1 AND locked_by = ?2";
+const NOTE: &str = "INSERT INTO note (name, body, at) VALUES (?1, ?2, ?3) \
+     ON CONFLICT DO UPDATE SET body = excluded.body, at = excluded.at";
 const USED: &str = "UPDATE credential SET last_used = ?2, works = ?3 WHERE name = ?1";
 
 /// Answers how many rows it touched.
@@ -88,6 +96,16 @@ async fn one(connection: &mut SqliteConnection, small: &Small) -> Result<u64, sq
                 .bind(*works)
         }
         Small::RemoveCredential { name } => sqlx::query(REMOVE).bind(name.as_str()),
+        Small::LockCredential { name, owner, now, until } => {
+            sqlx::query(LOCK).bind(name.as_str()).bind(owner.as_str()).bind(*now).bind(*until)
+        }
+        Small::UnlockCredential { name, owner } => sqlx::query(UNLOCK).bind(name.as_str()).bind(owner.as_str()),
+        Small::RenewCredential { credential, owner } => sqlx::query(RENEW)
+            .bind(credential.name.as_str())
+            .bind(owner.as_str())
+            .bind(credential.key_id.as_str())
+            .bind(credential.sealed.as_slice()),
+        Small::Note { name, body, at } => sqlx::query(NOTE).bind(name.as_str()).bind(body.as_str()).bind(*at),
         Small::UsedCredential { name, at, works } => sqlx::query(USED).bind(name.as_str()).bind(*at).bind(*works),
         #[cfg(test)]
         Small::LimitPages { pages } => sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))),
@@ -160,6 +178,10 @@ pub(super) const STATEMENTS: &[&str] = &[
     LIFT,
     PUT,
     REMOVE,
+    LOCK,
+    UNLOCK,
+    RENEW,
+    NOTE,
     USED,
     PRUNE_DELIVERIES,
     PRUNE_IDENTITIES,

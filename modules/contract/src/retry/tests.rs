@@ -27,7 +27,7 @@ struct World {
 
 impl World {
     fn ports(self: &Arc<Self>) -> Ports {
-        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone() }
+        Ports { clock: self.clone(), random: self.clone(), throttle: self.clone(), notes: None, keeper: None }
     }
 
     fn pass_time(&self, length: Duration) {

@@ -34,7 +34,7 @@ fn one(name: &At<&str>, node: &Node<'_>, problems: &mut Problems) -> Option<Sign
         }
     };
     table.finish(problems);
-    let kind = CredentialKind { name: name.value.into(), doc, fields, refusal: None };
+    let kind = CredentialKind { name: name.value.into(), doc, fields, refusal: None, signs_in: false };
     Some(Signed { kind, sign: sign? })
 }
 

@@ -120,5 +120,14 @@ CREATE TABLE credential (
     key_id    TEXT NOT NULL,
     sealed    BLOB NOT NULL,
     last_used INTEGER,
-    works     INTEGER
+    works     INTEGER,
+    locked_by    TEXT,   -- who renews it
+    locked_until INTEGER
+) STRICT;
+
+-- Small things that a module found out about a system.
+CREATE TABLE note (
+    name TEXT    PRIMARY KEY,
+    body TEXT    NOT NULL,
+    at   INTEGER NOT NULL
 ) STRICT;
