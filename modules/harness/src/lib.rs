@@ -2,6 +2,7 @@
 //! making, and the suite that asks a module for what the contract promises. For tests only; nothing here
 //! knows a module.
 
+pub mod authorization;
 pub mod conformance;
 pub mod fast;
 pub mod faults;

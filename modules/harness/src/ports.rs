@@ -17,6 +17,8 @@ pub struct World {
     started: Instant,
     epoch: Timestamp,
     unit: f64,
+    /// Sleeps are slept, not skipped.
+    slow: bool,
     state: Mutex<State>,
 }
 
@@ -38,7 +40,17 @@ impl World {
     /// A world whose die always shows `unit` (in `0.0 .. 1.0`).
     #[must_use]
     pub fn new(unit: f64) -> Arc<Self> {
-        Arc::new(Self { started: Instant::now(), epoch: Timestamp::now(), unit, state: Mutex::default() })
+        Self::with(unit, false)
+    }
+
+    /// The same, but sleeps take their time: for what waits on another party.
+    #[must_use]
+    pub fn in_real_time(unit: f64) -> Arc<Self> {
+        Self::with(unit, true)
+    }
+
+    fn with(unit: f64, slow: bool) -> Arc<Self> {
+        Arc::new(Self { started: Instant::now(), epoch: Timestamp::now(), unit, slow, state: Mutex::default() })
     }
 
     /// The ports of this world.
@@ -85,9 +97,12 @@ impl Clock for World {
     }
 
     async fn sleep(&self, length: Duration) {
+        if self.slow {
+            tokio::time::sleep(length).await;
+        }
         {
             let mut state = self.state();
-            state.skipped += length;
+            state.skipped += if self.slow { Duration::ZERO } else { length };
             state.sleeps.push(length);
             let number = state.sleeps.len();
             if let Some(act) = state.during.as_mut() {

@@ -174,6 +174,13 @@ impl Reply {
         Self::steps(vec![Step::Silence])
     }
 
+    /// The same with another status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {

@@ -12,6 +12,7 @@ use lf_transport::{
     Bounds, Client, Failure, Opened, Request, Sends,
     exchange::{LARGEST_BODY, LARGEST_ERROR},
     retry_after::retry_after,
+    secret_header,
 };
 use url::Url;
 
@@ -190,13 +191,32 @@ impl Wire {
         let mut request = Request { method, url: self.endpoint.url.clone(), headers, body, sends: envelope.sends };
         let bounds = Bounds { first_byte: self.patience, gap: self.patience, until: envelope.until };
         for _ in 0..REDIRECTS {
-            let opened = self.http.open(request.clone(), &bounds).await?;
+            let opened = self.signed(&request, &bounds).await?;
             match self.redirected(&opened, &request.url) {
                 Some(url) => request.url = url,
                 None => return Ok(opened),
             }
         }
-        self.http.open(request, &bounds).await
+        self.signed(&request, &bounds).await
+    }
+
+    /// Sends it signed in, where a token is what signs in. A token that the server refuses is renewed once; a server
+    /// that refuses has done nothing, so this is no repetition.
+    async fn signed(&self, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
+        let Some(signer) = &self.endpoint.signer else { return self.http.open(request.clone(), bounds).await };
+        let unsigned = |error| Failure::Unsigned(Box::new(error));
+        let until = bounds.until.unwrap_or_else(|| self.ports.clock.monotonic() + self.patience);
+        let mut pass = signer.pass(until).await.map_err(unsigned)?;
+        loop {
+            let mut request = request.clone();
+            if let Some(token) = &pass.token {
+                request.headers.insert(header::AUTHORIZATION, secret_header(&format!("Bearer {}", token.expose()))?);
+            }
+            let opened = self.http.open(request, bounds).await?;
+            if !signer.refused(opened.status, &opened.headers, &mut pass, until).await.map_err(unsigned)? {
+                return Ok(opened);
+            }
+        }
     }
 
     /// Where a redirect leads that may be followed: it asks for the same request again, and stays in the

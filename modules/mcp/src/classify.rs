@@ -57,6 +57,8 @@ fn of_status(status: &Status, sends: Sends, session: bool) -> Verdict {
 fn of_failure(failure: &Failure, sends: Sends) -> Verdict {
     match failure {
         Failure::NeverConnected(..) => Verdict::Again(None),
+        Failure::Unsigned(error) if error.kind == Kind::Passing => Verdict::Again(error.retry_after),
+        Failure::Unsigned(_) => Verdict::Stop,
         Failure::NotConnected(_) | Failure::Timeout(_) | Failure::Lost(_) => match sends {
             Sends::Safe => Verdict::Again(None),
             Sends::Write => Verdict::Stop,
@@ -72,10 +74,15 @@ pub(crate) fn speaks_of_session(text: &str) -> bool {
 
 /// The error of an outcome that is no answer. `what` is the request as a person reads it.
 pub(crate) fn error(outcome: &Outcome, sends: Sends, what: &str, credential: &str) -> CallError {
+    // The whole story of a sign-in is told where it happened.
+    if let Outcome::Failed(Failure::Unsigned(error)) = outcome {
+        return CallError { message: format!("`{what}`: {}", error.message), ..(**error).clone() };
+    }
     let (kind, maybe, message, code) = match outcome {
         Outcome::Status(status) => of_error_status(status, credential),
         Outcome::Failed(failure) => {
             let kind = match failure {
+                Failure::Unsigned(error) => error.kind,
                 Failure::Blocked(_) | Failure::Unsendable(_) | Failure::TooLarge(_) => Kind::Limit,
                 Failure::NeverConnected(..)
                 | Failure::NotConnected(_)

@@ -110,6 +110,18 @@ impl Connection for Server {
         Repeat::Never
     }
 
+    async fn sign_in(&self, call: &Call) -> Result<(), CallError> {
+        let Some(signer) = &self.client.wire.endpoint.signer else {
+            return Err(limit("a token needs no signing in".to_owned()));
+        };
+        if signer.explicit() {
+            return signer.sign_in(call.deadline).await;
+        }
+        // What a server wants, it says when it is asked without it. Some want nothing until a tool is called.
+        self.client.session(call).await?;
+        if signer.signed_in() { Ok(()) } else { signer.sign_in(call.deadline).await }
+    }
+
     fn listen(&self, listen: Listen) -> Result<Box<dyn Source>, CallError> {
         Err(limit(format!("`{}` is a tool, and tools cannot be listened to", listen.ty)))
     }

@@ -1,12 +1,14 @@
 //! Where a server is and how to sign in to it, made from a credential. Nothing here sends.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use http::{HeaderName, HeaderValue, header};
 use lf_module::{CallError, Credential, Kind, module::CredentialField};
 use lf_transport::secret_header;
 use smol_str::SmolStr;
 use url::{Host, Url};
+
+use crate::oauth::Signer;
 
 /// Headers that mean something to the protocol, so a token cannot be put there.
 pub(crate) const TAKEN: [&str; 14] = [
@@ -39,6 +41,8 @@ pub(crate) struct Endpoint {
     pub(crate) redirects: bool,
     /// The credential's name, for messages.
     pub(crate) credential: SmolStr,
+    /// What signs in with tokens that are renewed.
+    pub(crate) signer: Option<Arc<Signer>>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -82,17 +86,27 @@ impl Endpoint {
         let value = secret_header(&text).map_err(|_| {
             wrong(format!("the `token` of the credential `{name}` holds characters that cannot be sent"))
         })?;
-        Ok(Self { url, headers: vec![(header, value)], redirects: false, credential: name.clone() })
+        Ok(Self { url, headers: vec![(header, value)], redirects: false, credential: name.clone(), signer: None })
+    }
+
+    /// An endpoint that is signed in to with tokens.
+    pub(crate) fn of_sign_in(credential: &Credential, signer: Arc<Signer>) -> Self {
+        let url = signer.server().clone();
+        Self { url, headers: Vec::new(), redirects: false, credential: credential.name.clone(), signer: Some(signer) }
     }
 
     /// What a server said, without the secret headers that some say back. A short one would blank out innocent text
     /// and is no secret worth the name.
     pub(crate) fn without_secrets(&self, text: String) -> String {
-        self.headers.iter().filter(|(_, value)| value.is_sensitive()).fold(text, |text, (_, value)| {
-            let value = value.to_str().unwrap_or_default();
-            let secret = value.strip_prefix("Bearer ").unwrap_or(value);
+        let without = |text: String, secret: &str| {
             if secret.len() >= SECRET && text.contains(secret) { text.replace(secret, "…") } else { text }
-        })
+        };
+        let text = self.headers.iter().filter(|(_, value)| value.is_sensitive()).fold(text, |text, (_, value)| {
+            let value = value.to_str().unwrap_or_default();
+            without(text, value.strip_prefix("Bearer ").unwrap_or(value))
+        });
+        let tokens = self.signer.as_ref().map(|signer| signer.secrets()).unwrap_or_default();
+        tokens.iter().fold(text, |text, token| without(text, token.expose()))
     }
 
     /// What a person should hear about where this goes.
@@ -113,7 +127,7 @@ fn wrong(message: String) -> CallError {
     CallError::new(Kind::Limit, message)
 }
 
-fn url(credential: &str, text: &str) -> Result<Url, CallError> {
+pub(crate) fn url(credential: &str, text: &str) -> Result<Url, CallError> {
     let bad = |why: &str| wrong(format!("the `url` of the credential `{credential}` {why}"));
     let mut url: Url = text.parse().map_err(|_| bad("is not a URL; it starts with https:// or http://"))?;
     if !matches!(url.scheme(), "http" | "https") {

@@ -2,12 +2,13 @@
 //!
 //! A connection carries only data, the server's URL and how to sign in. Servers are reached over
 //! streamable HTTP, in the revisions with sessions (2025-03-26 to 2025-11-25); nothing that a connection
-//! says starts a process. What is not built is refused by name: OAuth; listening and resources in movements.
+//! says starts a process. What is not built is refused by name: listening and resources in movements.
 //!
 //! From the wire up: [`attempt`] (one exchange as a plain value), [`sse`] and [`stream`], [`message`],
 //! [`classify`] (the retry table), [`session`], [`client`] (a request with its retries), [`schema`] and
 //! [`tools`] (what a movement sees), [`answer`], [`connection`]. Beside them, for listening: [`era`] (which
-//! generation of the protocol a server speaks), [`subscription`] (a stream that is kept), [`pump`].
+//! generation of the protocol a server speaks), [`subscription`] (a stream that is kept), [`pump`]. Under all of them,
+//! where a token signs in that is renewed: [`oauth`].
 #![deny(clippy::disallowed_methods)]
 
 mod answer;
@@ -21,6 +22,7 @@ mod endpoint;
 mod era;
 mod listing;
 mod message;
+pub mod oauth;
 pub mod pump;
 mod schema;
 mod session;
@@ -35,30 +37,42 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use lf_module::{
-    CallError, Connection, CredentialKind, FieldType, Kind, Manifest, Module, Target, Value, module::Setting,
+    CallError, Connection, Credential, CredentialKind, FieldType, Kind, Manifest, Module, Target, Value,
+    module::Setting,
 };
 use lf_transport::Options;
 use tokio::sync::Mutex;
 
-use crate::{attempt::Wire, client::Client, connection::Server, endpoint::Endpoint};
+use crate::{attempt::Wire, client::Client, connection::Server, endpoint::Endpoint, oauth::grant::Grant};
 
 /// The module's name, as a movement and the log write it.
 pub const NAME: &str = "@lf/mcp";
 
 /// How long a server may be silent, where no `timeout` says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
-const OAUTH: &str = "signing in by OAuth is not built yet; use a token: \
-                     `listen-fire credential add --module @lf/mcp NAME --credential mcp_token`";
+/// What is said to an OAuth sign-in without an app.
+const NO_APP: &str = "no OAuth app is set up for @lf/mcp in this project; set one up with \
+                      `listen-fire connect @lf/mcp --oauth-authorize-url <…/authorize> --oauth-token-url <…/token>`";
 
 /// The module.
 #[derive(Debug)]
 pub struct Mcp {
     manifest: Manifest,
+    app: Option<oauth::App>,
 }
 
 impl Default for Mcp {
     fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl Mcp {
+    /// The module, with the OAuth app of its install if one was set up.
+    #[must_use]
+    pub fn new(app: Option<oauth::App>) -> Self {
         let kind = |name: &str, doc: &str| CredentialKind {
             name: name.into(),
             doc: doc.to_owned(),
@@ -71,9 +85,14 @@ impl Default for Mcp {
             fields: endpoint::token_fields(),
             ..kind("mcp_token", "a server's URL and a token for it")
         };
-        let oauth =
-            CredentialKind { refusal: Some(OAUTH.to_owned()), ..kind("mcp", "a server's URL and an OAuth sign-in") };
+        let oauth = CredentialKind {
+            fields: oauth::fields(),
+            refusal: app.is_none().then(|| NO_APP.to_owned()),
+            signs_in: true,
+            ..kind(oauth::KIND, "a server's URL and an OAuth sign-in")
+        };
         Self {
+            app,
             manifest: Manifest {
                 name: NAME.into(),
                 doc: "any remote MCP server; its tools are the types".to_owned(),
@@ -94,20 +113,14 @@ impl Module for Mcp {
         &self.manifest
     }
 
+    fn about(&self, credential: &Credential, now: Timestamp) -> Vec<(String, String)> {
+        Grant::of(credential).map(|grant| grant.about(now)).unwrap_or_default()
+    }
+
     fn connect(&self, target: Target) -> Result<Arc<dyn Connection>, CallError> {
         let refuse = |message: String| CallError::new(Kind::Limit, message);
         let Some(credential) = &target.credential else {
             return Err(refuse(format!("a connection of `{NAME}` needs a credential: `connect {NAME} using NAME`")));
-        };
-        let endpoint = match credential.kind.as_str() {
-            "mcp_token" => Endpoint::of_token(credential)?,
-            "mcp" => return Err(refuse(format!("the credential `{}` is of the kind `mcp`: {OAUTH}", credential.name))),
-            other => {
-                let name = &credential.name;
-                return Err(refuse(format!(
-                    "the credential `{name}` is of the kind `{other}`; {NAME} takes `mcp_token`"
-                )));
-            }
         };
         let flag = |name: &str| target.settings.get(name) == Some(&Value::Bool(true));
         let patience = match target.settings.get("timeout") {
@@ -120,6 +133,21 @@ impl Module for Mcp {
         };
         let options = Options { link_local: flag("allow_link_local"), ..Options::default() };
         let strict = flag("strict_results");
+        let name = &credential.name;
+        let endpoint = match credential.kind.as_str() {
+            "mcp_token" => Endpoint::of_token(credential)?,
+            oauth::KIND => {
+                let Some(app) = self.app.clone() else {
+                    return Err(refuse(format!("the credential `{name}` is an OAuth sign-in, and {NO_APP}")));
+                };
+                Endpoint::of_sign_in(credential, oauth::Signer::new(credential, app, &options, &target.ports)?)
+            }
+            other => {
+                return Err(refuse(format!(
+                    "the credential `{name}` is of the kind `{other}`; {NAME} takes `mcp_token` and `mcp`"
+                )));
+            }
+        };
         let http = lf_transport::Client::new(options, target.ports.clock.clone());
         let client = Client::new(Wire { http, endpoint, ports: target.ports, patience, hears: None });
         Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None), first_listing: Mutex::new(()) }))

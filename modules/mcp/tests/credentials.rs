@@ -1,8 +1,7 @@
 //! Credentials and settings: what makes a connection, and what is refused before anything is sent.
 
 use lf_harness::{Reply, Server, World, mcp::Offer};
-use lf_mcp::Mcp;
-use lf_module::{Kind, Module as _, Value, call::Settings};
+use lf_module::{Kind, Value, call::Settings};
 use serde_json::json;
 
 use crate::stage::{Stage, connect, credential, tools};
@@ -83,14 +82,11 @@ fn what_cannot_make_a_connection_is_refused() {
 }
 
 #[test]
-fn oauth_is_refused_naming_what_to_use() {
+fn an_oauth_sign_in_without_an_app_is_refused_naming_the_command() {
     let mut sign_in = credential(&[("url", "https://example.com/mcp")]);
     sign_in.kind = "mcp".into();
     let error = connect(World::new(0.0).ports(), sign_in, Settings::new()).unwrap_err();
-    assert!(error.message.contains("--credential mcp_token"), "{error}");
-    let module = Mcp::default();
-    let kind = module.manifest().credentials.iter().find(|kind| kind.name == "mcp").unwrap();
-    assert!(kind.refusal.as_deref().unwrap().contains("mcp_token"));
+    assert!(error.message.contains("listen-fire connect @lf/mcp --oauth-authorize-url"), "{error}");
 }
 
 #[test]

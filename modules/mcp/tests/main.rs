@@ -6,6 +6,7 @@ mod calls;
 mod conformance;
 mod credentials;
 mod listing;
+mod oauth;
 mod pump;
 mod retries;
 mod sessions;

@@ -95,6 +95,7 @@ fn failed(what: &str, failure: &Failure, safety: Safety) -> Attempt<Answer> {
         | Failure::Tls(_)
         | Failure::Timeout(Phase::Connect | Phase::FirstByte | Phase::Gap | Phase::Whole)
         | Failure::Lost(_) => Kind::Passing,
+        Failure::Unsigned(error) => error.kind,
         Failure::Blocked(_) | Failure::Unsendable(_) | Failure::TooLarge(_) => Kind::Limit,
     };
     let error = CallError::new(kind, format!("{what}: {failure}"));
@@ -104,7 +105,11 @@ fn failed(what: &str, failure: &Failure, safety: Safety) -> Attempt<Answer> {
         Failure::NotConnected(_)
         | Failure::Timeout(Phase::Connect | Phase::FirstByte | Phase::Gap | Phase::Whole)
         | Failure::Lost(_) => safety != Safety::Once,
-        Failure::Tls(_) | Failure::Blocked(_) | Failure::Unsendable(_) | Failure::TooLarge(_) => false,
+        Failure::Tls(_)
+        | Failure::Blocked(_)
+        | Failure::Unsendable(_)
+        | Failure::Unsigned(_)
+        | Failure::TooLarge(_) => false,
     };
     if again { Attempt::Again { error, asked: None } } else { Attempt::Stop(error) }
 }

@@ -8,7 +8,11 @@ use std::{
 use lf_module::Clock;
 use reqwest::{ClientBuilder, redirect};
 
-use crate::{exchange::Sends, failure::Failure, guard::Resolver};
+use crate::{
+    exchange::Sends,
+    failure::Failure,
+    guard::{Reach, Resolver},
+};
 
 /// What a connection sets about its client.
 #[derive(Debug, Clone)]
@@ -17,6 +21,8 @@ pub struct Options {
     pub connect: Duration,
     /// Link-local and metadata addresses may be reached.
     pub link_local: bool,
+    /// Private and loopback addresses are not reached either: for addresses that a system on the net named.
+    pub public: bool,
     /// HTTP/1.1 only: a connection that died unseen takes one request with it, not every later one.
     pub http1: bool,
     /// No TLS is ever spoken, so the machine's certificate authorities are not read: they take longer and
@@ -26,7 +32,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), link_local: false, http1: false, plain: false }
+        Self { connect: Duration::from_secs(10), link_local: false, public: false, http1: false, plain: false }
+    }
+}
+
+impl Options {
+    pub(crate) fn reach(&self) -> Reach {
+        Reach { link_local: self.link_local, public: self.public }
     }
 }
 
@@ -96,7 +108,7 @@ fn builder(options: &Options, sends: Sends) -> ClientBuilder {
         // Whatever is sent again is sent by the retry driver, and counted.
         .retry(reqwest::retry::never())
         .connect_timeout(options.connect)
-        .dns_resolver(Resolver { link_local: options.link_local });
+        .dns_resolver(Resolver { reach: options.reach() });
     match sends {
         Sends::Safe if options.http1 => builder.http1_only(),
         Sends::Safe => builder,

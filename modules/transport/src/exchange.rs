@@ -117,9 +117,7 @@ impl Client {
     /// Any [`Failure`].
     pub async fn open(&self, request: Request, bounds: &Bounds) -> Result<Opened, Failure> {
         let timer = Timer::start(self.clock(), bounds);
-        if !self.options().link_local {
-            guard::literal(&request.url).map_err(Failure::Blocked)?;
-        }
+        guard::literal(&request.url, self.options().reach()).map_err(Failure::Blocked)?;
         let client = self.pick(request.sends)?;
         let Request { method, url, headers, body, sends: _ } = request;
         let mut builder = client.request(method, url).headers(headers);

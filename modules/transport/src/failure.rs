@@ -5,6 +5,8 @@
 
 use std::{error::Error as StdError, fmt, io};
 
+use lf_module::CallError;
+
 use crate::guard::Blocked;
 
 /// How one exchange failed.
@@ -20,6 +22,8 @@ pub enum Failure {
     Blocked(String),
     /// The request cannot be put into HTTP. Nothing was sent.
     Unsendable(String),
+    /// What the request is signed in with cannot be had. Nothing was sent.
+    Unsigned(Box<CallError>),
     /// It took too long.
     Timeout(Phase),
     /// The connection broke after the request had begun.
@@ -60,6 +64,7 @@ impl Failure {
             | Self::Tls(_)
             | Self::Blocked(_)
             | Self::Unsendable(_)
+            | Self::Unsigned(_)
             | Self::Timeout(Phase::Connect) => false,
             Self::Timeout(Phase::FirstByte | Phase::Gap | Phase::Whole) | Self::Lost(_) | Self::TooLarge(_) => true,
         }
@@ -78,6 +83,7 @@ impl fmt::Display for Failure {
             Self::NotConnected(why) => write!(out, "no connection came about ({why})"),
             Self::Tls(why) => write!(out, "no secure connection came about ({why})"),
             Self::Blocked(why) | Self::Unsendable(why) => out.write_str(why),
+            Self::Unsigned(error) => out.write_str(&error.message),
             Self::Timeout(Phase::Connect) => out.write_str("connecting took too long"),
             Self::Timeout(Phase::FirstByte) => out.write_str("no answer came in time"),
             Self::Timeout(Phase::Gap) => out.write_str("the answer stopped coming"),

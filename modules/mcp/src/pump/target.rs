@@ -86,7 +86,13 @@ impl Target {
     }
 
     pub(super) fn endpoint(self) -> Endpoint {
-        Endpoint { url: self.url, headers: self.headers, redirects: true, credential: self.credential.into() }
+        Endpoint {
+            url: self.url,
+            headers: self.headers,
+            redirects: true,
+            credential: self.credential.into(),
+            signer: None,
+        }
     }
 
     pub(super) fn plain(&self) -> bool {

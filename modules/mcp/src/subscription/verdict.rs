@@ -3,6 +3,8 @@
 //! A table over plain facts.
 
 use http::StatusCode;
+use lf_module::Kind;
+use lf_transport::Failure;
 
 use crate::{
     attempt::{Outcome, Status},
@@ -36,6 +38,10 @@ pub(crate) enum Then {
 pub(crate) fn then(asked: Asked, outcome: &Outcome) -> Then {
     match outcome {
         Outcome::Status(status) => of_status(asked, status),
+        Outcome::Failed(Failure::Unsigned(error)) => Then::Wait(match error.kind {
+            Kind::Passing => Wait::Failed(error.retry_after),
+            Kind::Refused | Kind::Credential | Kind::Drift | Kind::Limit => Wait::Cap,
+        }),
         Outcome::Answered(_) | Outcome::Accepted | Outcome::Failed(_) | Outcome::Senseless(_) => {
             Then::Wait(Wait::Failed(None))
         }
@@ -64,7 +70,7 @@ fn of_status(asked: Asked, status: &Status) -> Then {
 mod tests {
     use std::time::Duration;
 
-    use lf_transport::{Failure, Phase};
+    use lf_transport::Phase;
 
     use super::*;
 

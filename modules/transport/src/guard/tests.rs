@@ -28,8 +28,26 @@ fn metadata_and_link_local_are_blocked_and_a_teams_own_networks_are_not() {
 
 #[test]
 fn a_url_with_an_address_in_it_is_checked_before_anything_is_sent() {
-    assert!(literal(&"http://169.254.169.254/latest".parse().unwrap()).is_err());
-    assert!(literal(&"http://0xa9fea9fe/".parse().unwrap()).is_err(), "other spellings of the same address too");
-    assert!(literal(&"http://127.0.0.1:8080/".parse().unwrap()).is_ok());
-    assert!(literal(&"https://example.com/".parse().unwrap()).is_ok());
+    assert!(near("http://169.254.169.254/latest").is_err());
+    assert!(near("http://0xa9fea9fe/").is_err(), "other spellings of the same address too");
+    assert!(near("http://127.0.0.1:8080/").is_ok());
+    assert!(near("https://example.com/").is_ok());
+}
+
+fn near(text: &str) -> Result<(), String> {
+    literal(&text.parse().unwrap(), Reach { link_local: false, public: false })
+}
+
+#[test]
+fn what_a_system_on_the_net_names_does_not_lead_into_the_house() {
+    let public = Reach { link_local: false, public: true };
+    for inside in ["127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "100.64.0.1", "0.0.0.0", "[::1]", "[fd00::1]"]
+    {
+        assert!(literal(&format!("https://{inside}/").parse().unwrap(), public).is_err(), "{inside}");
+    }
+    for outside in ["203.0.113.9", "[2001:db8::1]", "172.32.0.1", "100.63.0.1", "example.com"] {
+        assert!(literal(&format!("https://{outside}/").parse().unwrap(), public).is_ok(), "{outside}");
+    }
+    let everywhere = Reach { link_local: true, public: false };
+    assert!(literal(&"http://169.254.169.254/".parse().unwrap(), everywhere).is_ok());
 }
