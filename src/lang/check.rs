@@ -5,7 +5,7 @@
 //! types, constants, functions, dependencies first       functions, order, uses
 //!   annotations · statements · exprs · fields · conditions · compare
 //!   hops · pins · writes · entries · calls · builtin_calls · closures · narrow
-//! listens, loops between them, what nothing uses        listens, effects
+//! listens, loops between them, tests, what nothing uses  listens, effects, testing
 //! ```
 //!
 //! One mistake, one report: what failed becomes `None` after it was reported, and whoever needs it stays silent.
@@ -40,6 +40,7 @@ pub(crate) mod order;
 mod pins;
 mod statements;
 pub mod study;
+mod testing;
 mod uses;
 mod writes;
 
@@ -82,17 +83,21 @@ pub fn check(program: &Program<'_>, catalog: &Catalog) -> Checked {
     let targets = begin(&mut cx);
     let mut nothing = study::Earlier::default();
     functions::check(&mut cx, &targets, &mut nothing);
-    let each = listens::each(&mut cx, &nothing);
-    let (problems, listens) = finish(&mut cx, each);
+    let listens = listens::each(&mut cx, &nothing);
+    let tests = testing::each(&mut cx, &nothing);
+    let (problems, listens, tests) = finish(&mut cx, &targets, listens, tests);
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     let functions: Option<Vec<_>> = cx.functions.into_iter().map(|decl| decl.typed).collect();
     let constants = (cx.checked_constants.len() == cx.constants.len()).then_some(cx.checked_constants);
     let movement = (!failed).then_some(()).and_then(|()| {
+        let (listens, imported) = listens?;
         Some(typed::Movement {
             connections: cx.connections,
             constants: constants?,
             functions: functions?,
-            listens: listens?,
+            listens,
+            imported,
+            tests: tests?,
         })
     });
     Checked { movement, problems }
@@ -108,12 +113,18 @@ fn begin(cx: &mut context::Context<'_>) -> imports::Targets {
 }
 
 /// What concerns all files together; and every problem, by file and place.
-fn finish(cx: &mut context::Context<'_>, each: listens::Each<'_>) -> (Vec<Diagnostic>, Option<Vec<typed::Listen>>) {
-    let listens = listens::gather(cx, each);
-    if let Some(listens) = &listens {
-        effects::report_loops(cx, listens);
+fn finish(
+    cx: &mut context::Context<'_>,
+    targets: &imports::Targets,
+    listens: listens::Each<'_>,
+    tests: testing::Each,
+) -> (Vec<Diagnostic>, Option<listens::Gathered>, Option<Vec<typed::Test>>) {
+    let listens = listens::gather(cx, listens);
+    if let Some((roots, _)) = &listens {
+        effects::report_loops(cx, roots);
     }
-    if cx.has_errors() || cx.broken || listens.is_none() {
+    let tests = testing::gather(cx, targets, tests, listens.as_ref());
+    if cx.has_errors() || cx.broken || listens.is_none() || tests.is_none() {
         // What uses a name may be what failed.
         cx.problems.retain(|problem| problem.code != codes::MOV_UNUSED);
     } else {
@@ -124,7 +135,7 @@ fn finish(cx: &mut context::Context<'_>, each: listens::Each<'_>) -> (Vec<Diagno
         let span = problem.primary.span;
         (span.source, span.start, span.end, problem.code)
     });
-    (problems, listens)
+    (problems, listens, tests)
 }
 
 /// A name as it is written in a text: in backticks where it needs them.

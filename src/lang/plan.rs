@@ -6,6 +6,7 @@ pub mod graph;
 pub mod ir;
 mod lower;
 mod places;
+pub mod testing;
 mod words;
 
 #[cfg(test)]

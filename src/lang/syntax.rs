@@ -14,6 +14,7 @@ mod operators;
 mod pairs;
 mod scan;
 mod statements;
+mod testing;
 mod types;
 
 pub mod ast;

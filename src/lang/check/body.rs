@@ -31,6 +31,8 @@ pub(super) enum Place {
     Listen,
     /// A file-level constant: literals, constants and built-ins.
     Constant,
+    /// A line of a test: everything that neither reads nor writes.
+    Test,
 }
 
 /// What sort of thing a local is, for the words of a warning.

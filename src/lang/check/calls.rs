@@ -204,9 +204,23 @@ impl Body<'_, '_> {
     }
 
     /// Whether a call with these effects may stand here; reports it if not.
-    fn may_call(&mut self, call: &ast::Call, writes: bool, _reads: bool) -> bool {
+    fn may_call(&mut self, call: &ast::Call, writes: bool, reads: bool) -> bool {
         let (what, help) = match self.place {
             Place::Statement => return true,
+            Place::Test if !writes && !reads => return true,
+            Place::Test => {
+                let what = format!(
+                    "`{}` {}s, and a test only computes",
+                    call.callee.text,
+                    if writes { "write" } else { "read" }
+                );
+                self.report(
+                    Diagnostic::error(codes::MOV_TEST_EFFECT, call.callee.span, what)
+                        .label("called here")
+                        .help("let a `given` fire it, and say what it writes: `expect write PATH { … }`"),
+                );
+                return false;
+            }
             Place::Hop if !writes => return true,
             Place::Hop => (CANNOT_WRITE, "call it before, and use its answer here"),
             Place::Listen => ("the WHERE of a listen calls no functions", "test it at the start of the fired function"),
@@ -227,6 +241,7 @@ impl Body<'_, '_> {
             Place::Hop => CANNOT_WRITE,
             Place::Listen => "the WHERE of a listen cannot write",
             Place::Constant => "a file-level value cannot write",
+            Place::Test => "a test cannot write",
         };
         self.report(
             Diagnostic::error(codes::MOV_CALL_PLACE, at, what).label("writes").help("write before it or after it"),

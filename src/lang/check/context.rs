@@ -252,13 +252,13 @@ impl<'a> Context<'a> {
                     Item::Type(_) => Some(Symbol::Type(self.types.len())),
                     Item::Binding(_) => Some(Symbol::Constant(self.constants.len())),
                     Item::Function(_) => Some(Symbol::Function(self.functions.len())),
-                    Item::Import(_) | Item::Connection(_) | Item::Listen(_) | Item::Bad { .. } => None,
+                    Item::Import(_) | Item::Connection(_) | Item::Listen(_) | Item::Test(_) | Item::Bad { .. } => None,
                 };
                 if let Some(nodes) = self.by_file.get_mut(file) {
                     nodes.extend(own);
                 }
                 match item {
-                    Item::Import(_) | Item::Listen(_) => {}
+                    Item::Import(_) | Item::Listen(_) | Item::Test(_) => {}
                     Item::Connection(item) => {
                         let symbol = super::connections::connect(self, item);
                         let home = self.here(file, &item.name);

@@ -430,6 +430,14 @@ impl Body<'_, '_> {
 
     /// A path as a value.
     fn path_value(&mut self, path: &ast::Path) -> Option<Expr> {
+        if self.place == Place::Test {
+            self.report(
+                Diagnostic::error(codes::MOV_TEST_EFFECT, path.span, "a test reads no system")
+                    .label("reads")
+                    .help("say what a system answers with `answer`, and what it is sent with `expect write`"),
+            );
+            return None;
+        }
         if let Place::Listen | Place::Constant = self.place {
             let (what, help) = if self.place == Place::Listen {
                 ("the WHERE of a listen", "test it at the start of the fired function")

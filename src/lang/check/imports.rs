@@ -178,7 +178,7 @@ pub(super) fn exports(file: &ast::File) -> impl Iterator<Item = &SmolStr> {
         Item::Type(item) => item.export.then_some(&item.name.text),
         Item::Function(item) => item.export.then_some(&item.name.text),
         Item::Binding(item) => item.export.then_some(&item.name.text),
-        Item::Import(_) | Item::Listen(_) | Item::Bad { .. } => None,
+        Item::Import(_) | Item::Listen(_) | Item::Test(_) | Item::Bad { .. } => None,
     })
 }
 

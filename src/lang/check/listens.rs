@@ -62,23 +62,25 @@ pub(super) fn each<'a>(cx: &mut Context<'a>, earlier: &Earlier<'_>) -> Each<'a> 
     all
 }
 
-/// The listens of the root files, each of its own name; `None` if one of them failed.
-pub(super) fn gather(cx: &mut Context<'_>, each: Each<'_>) -> Option<Vec<Listen>> {
+/// The listens of the root files, and those of the others.
+pub(super) type Gathered = (Vec<Listen>, Vec<Listen>);
+
+/// The listens of all files, those of the root files each of its own name; `None` if one of them failed.
+pub(super) fn gather(cx: &mut Context<'_>, each: Each<'_>) -> Option<Gathered> {
     let program = cx.program;
     let roots: std::collections::HashSet<_> = program.roots.iter().copied().collect();
-    let mut all = Some(Vec::new());
+    let mut all = Some((Vec::new(), Vec::new()));
     let mut names: IndexMap<SmolStr, Span> = IndexMap::new();
     for (tree, listens) in program.files.iter().zip(each) {
         let root = roots.contains(&tree.source);
         for (item, checked) in listens {
-            if root {
-                if let Some(listen) = &checked {
-                    distinct(cx, &mut names, item, listen);
-                }
-                match (all.as_mut(), checked) {
-                    (Some(list), Some(listen)) => list.push(listen),
-                    (_, _) => all = None,
-                }
+            if root && let Some(listen) = &checked {
+                distinct(cx, &mut names, item, listen);
+            }
+            match (all.as_mut(), checked) {
+                (Some((roots, _)), Some(listen)) if root => roots.push(listen),
+                (Some((_, imported)), Some(listen)) => imported.push(listen),
+                (_, _) => all = None,
             }
         }
     }

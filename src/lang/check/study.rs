@@ -18,7 +18,7 @@ use super::{
     index::{Home, Mention, Sort},
     listens,
     offers::Offer,
-    typed,
+    testing, typed,
 };
 use crate::{
     diag::Diagnostic,
@@ -54,6 +54,7 @@ pub(super) struct Facts {
     constants: Vec<Option<Ty>>,
     functions: Vec<FunctionFacts>,
     pub(super) listens: Vec<Option<typed::Listen>>,
+    pub(super) asks: Vec<testing::Ask>,
     problems: Vec<Diagnostic>,
     used: Vec<SmolStr>,
     /// A declaration could not be made whole, so that what is not used may be used there.
@@ -231,7 +232,8 @@ impl Study {
         let before = cx.problems.len();
         functions::check(&mut cx, &targets, &mut earlier);
         let listens = listens::each(&mut cx, &earlier);
-        let fresh = found(&mut cx, before, &earlier, &listens);
+        let tests = testing::each(&mut cx, &earlier);
+        let fresh = found(&mut cx, before, &earlier, (&listens, &tests));
         for file in 0..program.files.len() {
             let facts = earlier.of(&cx, file).map(|facts| facts.problems.clone());
             cx.problems.extend(facts.into_iter().flatten());
@@ -240,7 +242,7 @@ impl Study {
             cx.problems.extend(known.facts.problems.iter().cloned());
         }
         let kept = earlier.kept;
-        let (problems, _) = super::finish(&mut cx, listens);
+        let (problems, _, _) = super::finish(&mut cx, &targets, listens, tests);
         self.heads = by_source(heads);
         let kept = program.files.iter().zip(kept).filter(|(_, kept)| *kept).map(|(file, _)| file.source);
         let kept: std::collections::HashSet<SourceId> = kept.collect();
@@ -259,6 +261,7 @@ impl Study {
         let mut earlier = Earlier { known, kept: vec![false; program.files.len()] };
         functions::check(&mut cx, &targets, &mut earlier);
         listens::each(&mut cx, &earlier);
+        testing::each(&mut cx, &earlier);
         cx.notes.offers.found
     }
 
@@ -338,7 +341,7 @@ impl Study {
                     continue;
                 }
                 ast::Item::Bad { name: Some(name), span: _ } => (name, Sort::Unknown, String::new(), &None),
-                ast::Item::Listen(_) | ast::Item::Bad { name: None, span: _ } => continue,
+                ast::Item::Listen(_) | ast::Item::Test(_) | ast::Item::Bad { name: None, span: _ } => continue,
             };
             if name.text == home.name {
                 return Some(Declaration { sort, span: name.span, shown, doc: doc.clone() });
@@ -377,7 +380,7 @@ fn found(
     cx: &mut Context<'_>,
     before: usize,
     earlier: &Earlier<'_>,
-    listens: &listens::Each<'_>,
+    (listens, tests): (&listens::Each<'_>, &testing::Each),
 ) -> HashMap<SourceId, Known> {
     let mut problems: BTreeMap<SourceId, Vec<Diagnostic>> = BTreeMap::new();
     for problem in cx.problems.split_off(before) {
@@ -392,6 +395,7 @@ fn found(
         let Some(text) = cx.program.map.get(tree.source) else { continue };
         let mut facts = Facts {
             listens: listens.get(file).into_iter().flatten().map(|(_, listen)| listen.clone()).collect(),
+            asks: tests.get(file).map(|tests| tests.asks.clone()).unwrap_or_default(),
             problems: problems.remove(&tree.source).unwrap_or_default(),
             mentions: mentions.remove(&tree.source).unwrap_or_default(),
             used: used(cx, file),

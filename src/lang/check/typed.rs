@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use lf_module::{call::ChangeKind, call::Start, schema::Count, value::Value};
 use smol_str::SmolStr;
 
 use super::catalog::ConnectionKey;
 use crate::{
-    source::Span,
+    source::{SourceId, Span},
     types::{ConnectionId, Ty, TypeRef},
 };
 
@@ -37,6 +37,11 @@ pub struct Movement {
     pub functions: Vec<Function>,
     /// The listens of the root files, in order of file and line.
     pub listens: Vec<Listen>,
+    /// The listens of the files that only others import: a run never fires them, a test of a file that imports them
+    /// does.
+    pub imported: Vec<Listen>,
+    /// The tests of the root files, in order of file and line.
+    pub tests: Vec<Test>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -105,6 +110,91 @@ pub struct ListenSettings {
     pub retry: u32,
     pub echo: bool,
     pub timeout: SignedDuration,
+}
+
+/// `test "…" { … }`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    pub span: Span,
+    pub name: SmolStr,
+    /// What its clock shows when it begins, if it says.
+    pub at: Option<Timestamp>,
+    /// Its file and those that it imports, directly or through others: their listens fire.
+    pub reach: Vec<SourceId>,
+    pub lines: Vec<TestLine>,
+}
+
+/// One line of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestLine {
+    pub span: Span,
+    /// How many locals the values have.
+    pub locals: u32,
+    /// What stands in it, in the order in which the kind names it. Reads and writes nothing.
+    pub values: Vec<Expr>,
+    pub kind: TestLineKind,
+}
+
+/// A field of a line; its value is the line's next one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestField {
+    pub name: SmolStr,
+    pub span: Span,
+}
+
+/// What a line does. Every field stands for one value, in the order in which they are declared here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestLineKind {
+    Given {
+        kind: ChangeKind,
+        on: TypeRef,
+        record: Vec<TestField>,
+        before: Option<Vec<TestField>>,
+    },
+    After(SignedDuration),
+    Answer {
+        on: TypeRef,
+        /// Where the walk comes from, if not from the root.
+        from: Option<TestOrigin>,
+        /// The pins that a read must have.
+        pins: Vec<TestField>,
+        reply: TestReply,
+    },
+    Write {
+        on: TypeRef,
+        record: Vec<TestField>,
+    },
+    Delete {
+        on: TypeRef,
+        key: Option<TestField>,
+    },
+    NoWrite {
+        on: Option<TypeRef>,
+    },
+    /// One value: the text that a failure holds, or a status.
+    Fails,
+    /// Two values and whether they compare, or a condition alone.
+    Holds {
+        compared: bool,
+    },
+}
+
+/// The record that a read starts from: its type, its key if that is fixed (a value of its own), and the edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestOrigin {
+    pub ty: SmolStr,
+    pub edge: SmolStr,
+    pub key: Option<TestField>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestReply {
+    /// `{ … }`: what a read or a write gives.
+    One(Vec<TestField>),
+    /// `[ … ]`: what a read lands on.
+    Many(Vec<Vec<TestField>>),
+    /// One value: the text, or the status.
+    Fails,
 }
 
 pub type Block = Vec<Statement>;

@@ -169,6 +169,18 @@ codes! {
     MOV_LISTEN_PATH                 Error       Files "1";
     MOV_LISTEN_TWICE                Error       Files "1";
 
+    // tests
+    MOV_TEST_ANSWER                 Error       Files "1";
+    MOV_TEST_BEFORE                 Error       Files "1";
+    MOV_TEST_EFFECT                 Error       Files "1";
+    MOV_TEST_FAILS                  Error       Files "1";
+    MOV_TEST_FIRES_NOTHING          Warning     Files "1";
+    MOV_TEST_NEVER                  Error       Files "1";
+    MOV_TEST_PATH                   Error       Files "1";
+    MOV_TEST_TIME                   Error       Files "1";
+    MOV_TEST_TWICE                  Error       Files "1";
+    MOV_TEST_WHERE                  Error       Files "1";
+
     // the rest
     MOV_UNUSED                      Warning     Files "1";
 

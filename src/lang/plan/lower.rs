@@ -5,6 +5,7 @@
 mod closures;
 mod exprs;
 mod paths;
+mod testing;
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -16,6 +17,7 @@ use super::{
         PlaceId, Plan, Slot, Step, Write,
     },
     places::Places,
+    testing::Tests,
     words,
 };
 use crate::{
@@ -26,24 +28,61 @@ use crate::{
 };
 
 pub(super) fn movement(movement: &typed::Movement, sources: &SourceMap) -> Plan {
-    let connections = movement.connections.iter().map(connection).collect();
-    let names = movement.functions.iter().map(|function| function.name.clone()).collect();
-    let mut shared = Shared { connections, functions: names, places: Places::new(sources), exprs: Vec::new() };
-    let mut constants = Vec::with_capacity(movement.constants.len());
-    for constant in &movement.constants {
-        // INVARIANT: a constant is made of literals, other constants and pure built-ins, so that it needs no steps.
-        let value = Body::new(&mut shared, 0).expr(&constant.value);
-        constants.push(Constant { name: constant.name.clone(), value });
-    }
-    let mut functions: Vec<_> =
-        movement.functions.iter().map(|function| self::function(&mut shared, function)).collect();
-    let mut listens = Vec::with_capacity(movement.listens.len());
+    let mut lowered = Lowered::of(movement, sources);
     for listen in &movement.listens {
-        let fired = movement.functions.get(listen.fire.0 as usize).map(|function| function.name.clone());
-        listens.push(self::listen(&mut shared, &mut functions, &constants, listen, fired.unwrap_or_default()));
+        lowered.listen(movement, listen);
     }
-    let Shared { connections, functions: _, places, exprs } = shared;
-    Plan { format: FORMAT, connections, listens, functions, constants, exprs, places: places.into_places() }
+    lowered.finish()
+}
+
+/// The same with what only tests run.
+pub(super) fn tests(movement: &typed::Movement, sources: &SourceMap) -> Tests {
+    let mut lowered = Lowered::of(movement, sources);
+    let mut listens = Vec::new();
+    for listen in movement.listens.iter().chain(&movement.imported) {
+        listens.push(listen.span.source);
+        lowered.listen(movement, listen);
+    }
+    let Lowered { shared, functions, .. } = &mut lowered;
+    let tests = movement.tests.iter().map(|test| testing::test(shared, functions, test)).collect();
+    Tests { plan: lowered.finish(), listens, tests }
+}
+
+/// A program on its way to a plan.
+struct Lowered<'s> {
+    shared: Shared<'s>,
+    constants: Vec<Constant>,
+    functions: Vec<Function>,
+    listens: Vec<Listen>,
+}
+
+impl<'s> Lowered<'s> {
+    fn of(movement: &typed::Movement, sources: &'s SourceMap) -> Self {
+        let connections = movement.connections.iter().map(connection).collect();
+        let names = movement.functions.iter().map(|function| function.name.clone()).collect();
+        let mut shared = Shared { connections, functions: names, places: Places::new(sources), exprs: Vec::new() };
+        let mut constants = Vec::with_capacity(movement.constants.len());
+        for constant in &movement.constants {
+            // INVARIANT: a constant is made of literals, other constants and pure built-ins, so that it needs no steps.
+            let value = Body::new(&mut shared, 0).expr(&constant.value);
+            constants.push(Constant { name: constant.name.clone(), value });
+        }
+        let functions = movement.functions.iter().map(|function| self::function(&mut shared, function)).collect();
+        Self { shared, constants, functions, listens: Vec::new() }
+    }
+
+    fn listen(&mut self, movement: &typed::Movement, listen: &typed::Listen) {
+        let fired = movement.functions.get(listen.fire.0 as usize).map(|function| function.name.clone());
+        let fired = fired.unwrap_or_default();
+        let lowered = self::listen(&mut self.shared, &mut self.functions, &self.constants, listen, fired);
+        self.listens.push(lowered);
+    }
+
+    fn finish(self) -> Plan {
+        let Self { shared, constants, functions, listens } = self;
+        let Shared { connections, functions: _, places, exprs } = shared;
+        Plan { format: FORMAT, connections, listens, functions, constants, exprs, places: places.into_places() }
+    }
 }
 
 fn connection(connection: &typed::Connection) -> Connection {

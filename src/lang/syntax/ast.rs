@@ -1,7 +1,7 @@
 //! The tree of a file: plain data with spans. No types, no ids, nothing resolved, nothing checked.
 
 use jiff::SignedDuration;
-use lf_module::Number;
+use lf_module::{Number, call::ChangeKind};
 use smol_str::SmolStr;
 
 use crate::source::{SourceId, Span};
@@ -37,6 +37,7 @@ pub enum Item {
     Function(Function),
     Listen(Listen),
     Binding(Binding),
+    Test(Test),
     /// Could not be read and was reported; whoever uses its name says nothing more.
     Bad {
         span: Span,
@@ -122,6 +123,56 @@ pub struct Binding {
     pub export: bool,
     pub name: Name,
     pub value: Expr,
+}
+
+/// `test "…" at "…" { … }`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    pub span: Span,
+    pub doc: Option<String>,
+    pub name: Plain,
+    pub at: Option<Plain>,
+    /// Of the braces.
+    pub body: Span,
+    pub lines: Vec<TestLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestLine {
+    pub span: Span,
+    pub kind: TestLineKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestLineKind {
+    /// `given PATH { … }`, `given updated PATH { … } before { … }`, `given deleted PATH { … }`; the records are
+    /// record expressions.
+    Given { kind: ChangeKind, path: Path, record: Expr, before: Option<Expr> },
+    /// `after 2d`
+    After(Expr),
+    /// `answer PATH …`
+    Answer { path: Path, reply: Reply },
+    /// `expect write PATH { … }`
+    Write { path: Path, record: Expr },
+    /// `expect delete PATH`, `expect delete PATH { … }`
+    Delete { path: Path, record: Option<Expr> },
+    /// `expect no write`, `expect no write PATH`
+    NoWrite { path: Option<Path> },
+    /// `expect fails "…"`
+    Fails(Expr),
+    /// `expect x == y`
+    Holds(Expr),
+    /// Could not be read and was reported.
+    Bad,
+}
+
+/// What an `answer` gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// `{ … }`, or a list of them.
+    Records(Expr),
+    /// `fails "…"`, `fails 503`
+    Fails(Expr),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

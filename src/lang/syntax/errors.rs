@@ -24,10 +24,12 @@ pub(super) enum What {
     Declaration,
     Statement,
     Entry,
+    TestLine,
 }
 
 const STATEMENT_WORDS: &[&str] = &["write", "delete", "return", "if", "await", "link", "unlink"];
 const DECLARATION_WORDS: &[&str] = &["function", "listen", "import", "type", "export", "test"];
+const TEST_WORDS: &[&str] = &["given", "after", "answer", "expect"];
 /// How other languages begin a function or a subscription.
 const FOREIGN_DECLARATIONS: &[(&str, &str)] = &[
     ("func", "function"),
@@ -71,6 +73,7 @@ impl Reader<'_> {
         match what {
             What::Entry => self.entry_head(&word, name.span, next, operand_next),
             What::Statement => self.statement_head(&word, name.span, next, operand_next),
+            What::TestLine => self.test_head(&word, name.span, next, operand_next),
             What::Declaration => self.declaration_head(slice, &word, name.span, next, operand_next),
         }
     }
@@ -90,7 +93,37 @@ impl Reader<'_> {
         )
     }
 
+    fn test_head(&self, word: &str, span: Span, next: &str, operand_next: bool) -> Option<Diagnostic> {
+        if TEST_WORDS.contains(&word) {
+            return None;
+        }
+        if let Some(problem) = self.misspelt(word, span, operand_next, TEST_WORDS.iter().copied(), NO_TEST_LINE) {
+            return Some(problem);
+        }
+        let statement = STATEMENT_WORDS.contains(&word) && operand_next || next.starts_with("-[");
+        Some(
+            Diagnostic::error(codes::MOV_PARSE_UNEXPECTED, span, format!("{NO_TEST_LINE} `{word}`"))
+                .label("`given`, `after`, `answer` and `expect` stand in a test")
+                .help(if statement {
+                    "what is done stands in a function; a test says `expect write PATH { … }`"
+                } else {
+                    "such as `expect write PATH { … }`"
+                }),
+        )
+        .filter(|_| operand_next || statement)
+    }
+
     fn statement_head(&self, word: &str, span: Span, next: &str, operand_next: bool) -> Option<Diagnostic> {
+        if ["given", "answer", "expect"].contains(&word) && operand_next {
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_UNEXPECTED,
+                    span,
+                    format!("`{word}` stands in a test, not in a function"),
+                )
+                .help("a test is `test \"what it shows\" { … }` at the top of a file"),
+            );
+        }
         if DECLARATION_WORDS.contains(&word) && (operand_next || next.starts_with('{')) {
             return Some(
                 Diagnostic::error(
@@ -202,6 +235,7 @@ impl Reader<'_> {
             What::Declaration => Rule::strict_declaration,
             What::Statement => Rule::only_statement,
             What::Entry => Rule::only_entry,
+            What::TestLine => Rule::only_test_line,
         };
         let (at, expected) = match parse(rule, slice) {
             Ok(_) => (slice.len(), Vec::new()),
@@ -253,9 +287,10 @@ impl Reader<'_> {
         };
         let problem = Diagnostic::error(codes::MOV_PARSE_UNEXPECTED, span, headline);
         match (what, expected.is_empty()) {
+            (What::TestLine, true) => problem.help("each line of a test stands on a line of its own"),
             (What::Statement, true) => problem.help("each statement stands on a line of its own"),
             (What::Entry, true) => problem.help("entries are separated by commas or new lines"),
-            (What::Declaration | What::Statement | What::Entry, _) => problem,
+            (What::Declaration | What::Statement | What::Entry | What::TestLine, _) => problem,
         }
     }
 
@@ -359,6 +394,7 @@ fn words(rules: &[Rule]) -> Vec<&'static str> {
     if words.len() > 3 { Vec::new() } else { words }
 }
 
+const NO_TEST_LINE: &str = "no line of a test begins with";
 const OPERATOR: &str = "an operator";
 const END: &str = "the end of the line";
 
@@ -403,10 +439,12 @@ fn word_of(rule: Rule) -> Option<&'static str> {
         Rule::hop_edge | Rule::habit_edge => "an edge (`:Name`)",
         Rule::hop_end => "`]->`",
         Rule::closure | Rule::closure_head | Rule::closure_params => "a closure",
-        Rule::block | Rule::entries | Rule::raw_brace => "`{`",
+        Rule::block | Rule::entries | Rule::raw_brace | Rule::test_lines => "`{`",
         Rule::colon => "`:`",
         Rule::param => "a parameter (`name: <type>`)",
         Rule::arguments => "`(`",
+        Rule::kw_at => "`at`",
+        Rule::kw_before => "`before`",
         Rule::kw_by => "`by`",
         Rule::kw_connect => "`connect`",
         Rule::kw_fire => "`fire`",

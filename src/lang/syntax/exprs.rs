@@ -234,6 +234,11 @@ impl Reader<'_> {
         self.built(span, ExprKind::Call(Call { callee: Name { text: "AT".into(), span: own }, args }), height)
     }
 
+    /// A record or a list that stands by itself.
+    pub(super) fn lone(&mut self, node: Node<'_>) -> Expr {
+        self.primary(node).expr
+    }
+
     fn primary(&mut self, node: Node<'_>) -> Built {
         let span = self.span(&node);
         match node.as_rule() {

@@ -14,6 +14,7 @@ mod exprs;
 mod items;
 mod lists;
 mod statements;
+mod testing;
 mod texts;
 mod types;
 

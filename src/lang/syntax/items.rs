@@ -98,10 +98,7 @@ impl Reader<'_> {
                 let value = children.take(Rule::expr).map(|expr| self.expr(expr))?;
                 Some(Item::Binding(Binding { span, doc, export, name, value }))
             }
-            _ => {
-                self.not_built(Span { end: span.start + 4, ..span }, "`test` is not built yet");
-                None
-            }
+            _ => self.test(children, span, doc),
         }
     }
 

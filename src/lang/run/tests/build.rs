@@ -153,6 +153,8 @@ pub(super) fn movement(functions: Vec<Function>) -> Movement {
         constants: Vec::new(),
         functions,
         listens: Vec::new(),
+        imported: Vec::new(),
+        tests: Vec::new(),
     }
 }
 

@@ -37,6 +37,7 @@ impl Layout<'_> {
             Item::Function(function) => self.function(function),
             Item::Listen(listen) => self.listen(listen),
             Item::Binding(binding) => self.binding(binding),
+            Item::Test(test) => self.test(test),
             Item::Bad { span, name: _ } => Doc::text(self.file.slice(*span)),
         }
     }
@@ -172,6 +173,7 @@ fn start(item: &Item) -> u32 {
         Item::Function(function) => function.span.start,
         Item::Listen(listen) => listen.span.start,
         Item::Binding(binding) => binding.span.start,
+        Item::Test(test) => test.span.start,
         Item::Bad { span, name: _ } => span.start,
     }
 }

@@ -118,7 +118,9 @@ impl Scanner<'_> {
         if self.byte(next) == b'=' && !matches!(self.byte(next + 1), b'=' | b'>') {
             return true;
         }
-        self.word_is(at, end, &["write", "return", "delete", "if"]) && in_word(self.byte(next)) && next > end
+        self.word_is(at, end, &["write", "return", "delete", "if", "given", "answer", "expect"])
+            && in_word(self.byte(next))
+            && next > end
     }
 
     /// Whether a line beginning here, at the left edge, must be a declaration.
@@ -141,6 +143,9 @@ impl Scanner<'_> {
         }
         if self.word_is(at, end, &["listen"]) {
             return self.word_is(next, next_end, &["to", "as"]);
+        }
+        if self.word_is(at, end, &["test"]) {
+            return self.byte(next) == b'"';
         }
         if self.word_is(at, end, &["type"]) {
             return next_end > next && after == b'=';
