@@ -1,5 +1,5 @@
-//! What a check costs: parse, check and compile of generated projects, by size. By hand:
-//! `cargo bench -p lf-lang --bench check`.
+//! What a check costs: parse, check and compile of generated projects, by size, against a catalog of 300 types. By hand:
+//! `cargo bench -p lf-lang --bench check [-- FILES…]`.
 //!
 //! Each file of 100 lines imports a function of the file before it and has two functions, a listen and the usual mix of
 //! reads, writes, conditions and texts.
@@ -7,11 +7,13 @@
 
 use std::{
     fmt::Write as _,
+    fs,
+    num::NonZero,
     time::{Duration, Instant},
 };
 
 use lf_lang::{
-    check::{self, Catalog, Program},
+    check::{self, Catalog, Program, catalog::Described},
     diag::Severity,
     plan,
     source::{SourceId, SourceMap},
@@ -21,6 +23,8 @@ use lf_lang::{
 const CATALOG: &str = include_str!("../tests/corpus/catalogs/acme.json");
 const FILES: [usize; 3] = [10, 100, 1000];
 const TIMES: usize = 5;
+/// Of the one connection whose types the files read and write.
+const TYPES: usize = 300;
 
 /// One file of 100 lines.
 fn file(number: usize) -> String {
@@ -63,8 +67,10 @@ fn file(number: usize) -> String {
 
 /// The times of one round: parse, check, compile.
 fn round(map: &SourceMap, catalog: &Catalog) -> [Duration; 3] {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let start = Instant::now();
-    let files: Vec<_> = map.iter().map(|source| syntax::parse(source).file).collect();
+    let sources: Vec<_> = map.iter().collect();
+    let files: Vec<_> = syntax::parse_all(&sources, threads).into_iter().map(|parsed| parsed.file).collect();
     let parsed = start.elapsed();
     let roots: Vec<SourceId> = map.iter().map(|source| source.id).collect();
     let start = Instant::now();
@@ -78,13 +84,38 @@ fn round(map: &SourceMap, catalog: &Catalog) -> [Duration; 3] {
     [parsed, checked_in, start.elapsed()]
 }
 
+/// The catalog of the corpus, with a first connection of many types.
+fn catalog() -> Catalog {
+    let mut catalog: Catalog = serde_json::from_str(CATALOG).unwrap();
+    let crm = catalog.connections.values_mut().find_map(|described| match described {
+        Described::Yes(description) => description.get("Company").is_some().then_some(description),
+        Described::No { refused: _, why: _, offline: _ } => None,
+    });
+    let types = &mut crm.unwrap().types;
+    let company = types.iter().find(|shape| shape.name == "Company").unwrap().clone();
+    while types.len() < TYPES {
+        let mut other = company.clone();
+        other.name = format!("Company{}", types.len()).into();
+        types.insert(0, other);
+    }
+    catalog
+}
+
+/// The most memory that this process has held at once, in MB.
+fn most_memory() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0 / 1e6)
+}
+
 fn main() {
-    let catalog: Catalog = serde_json::from_str(CATALOG).unwrap();
+    let catalog = catalog();
     println!(
         "{:>7} {:>8} {:>10} {:>10} {:>10} {:>10}   (best of {TIMES})",
         "files", "lines", "parse", "check", "compile", "all"
     );
-    for files in FILES {
+    let asked: Vec<usize> = std::env::args().skip(1).filter_map(|files| files.parse().ok()).collect();
+    for files in if asked.is_empty() { FILES.to_vec() } else { asked } {
         let mut map = SourceMap::default();
         for number in 0..files {
             map.add(format!("f{number}.mvt"), file(number));
@@ -101,5 +132,8 @@ fn main() {
             ms(compile),
             ms(parse + check + compile)
         );
+    }
+    if let Some(most) = most_memory() {
+        println!("at most {most:.0} MB resident");
     }
 }

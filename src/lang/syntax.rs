@@ -22,6 +22,11 @@ pub mod format;
 
 pub(crate) use closures::closure_place;
 
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
 use crate::{
     diag::{Diagnostic, codes},
     source::{SourceFile, Span},
@@ -62,4 +67,31 @@ pub fn parse(file: &SourceFile) -> Parsed {
     problems.sort_by_key(|problem| (problem.primary.span.start, problem.primary.span.end));
     problems.dedup_by(|later, earlier| later.code == earlier.code && later.primary.span == earlier.primary.span);
     Parsed { file: tree, problems }
+}
+
+/// Reads many files, each as [`parse`] does, on at most so many threads; what they give is in the order of `files`.
+#[must_use]
+pub fn parse_all(files: &[&SourceFile], threads: usize) -> Vec<Parsed> {
+    let next = AtomicUsize::new(0);
+    let mut read: Vec<(usize, Parsed)> = Vec::with_capacity(files.len());
+    if threads > 1 && files.len() > 1 {
+        let some = || {
+            let mut some = Vec::new();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = files.get(place) else { return some };
+                some.push((place, parse(file)));
+            }
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..threads.min(files.len())).map(|_| scope.spawn(some)).collect();
+            read.extend(some());
+            read.extend(others.into_iter().filter_map(|other| other.join().ok()).flatten());
+        });
+    }
+    if read.len() < files.len() {
+        return files.iter().map(|file| parse(file)).collect();
+    }
+    read.sort_by_key(|(place, _)| *place);
+    read.into_iter().map(|(_, parsed)| parsed).collect()
 }

@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("properties/every_case_without_one_sign_is_read", without_one_sign),
         trial("properties/token_soups_are_read", token_soups),
         trial("properties/repeated_openers_stay_linear", repeated_openers),
+        trial("properties/files_are_read_side_by_side_as_they_are_alone", side_by_side),
     ]
 }
 
@@ -244,6 +245,21 @@ fn repeated_openers() -> Result<(), String> {
             holds(&format!("{line}{joint}").repeat(150))?;
             holds(&format!("function f() {{\n{}", format!("{line}{joint}").repeat(150)))?;
             holds(&format!("function f() {{\n{}}}\n", format!("{line}{joint}").repeat(120)))?;
+        }
+    }
+    Ok(())
+}
+
+fn side_by_side() -> Result<(), String> {
+    let mut sources = SourceMap::default();
+    for (place, text) in cases().into_iter().enumerate() {
+        sources.add(format!("{place}.mvt"), text);
+    }
+    let files: Vec<_> = sources.iter().collect();
+    let alone: Vec<_> = files.iter().map(|file| syntax::parse(file)).collect();
+    for threads in [1, 2, 7] {
+        if syntax::parse_all(&files, threads) != alone {
+            return Err(format!("on {threads} threads something else was read"));
         }
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! Which files make a program: the roots that were named, and what they import, each read once.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
+    num::NonZero,
     path::{Component, Path, PathBuf},
+    thread,
 };
 
 use lf_lang::{
@@ -27,36 +29,43 @@ pub(super) struct Sources {
 pub(super) fn read(project: &Project, paths: &[PathBuf], map: &mut SourceMap) -> Result<Sources, ProjectError> {
     let mut sources = Sources::default();
     let mut known: BTreeMap<String, SourceId> = BTreeMap::new();
-    let mut open: VecDeque<(String, bool)> = roots(project, paths)?.into_iter().map(|path| (path, true)).collect();
-    while let Some((path, root)) = open.pop_front() {
-        if let Some(source) = known.get(&path) {
-            if root && !sources.roots.contains(source) {
-                sources.roots.push(*source);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut open: Vec<(String, bool)> = roots(project, paths)?.into_iter().map(|path| (path, true)).collect();
+    // What one round imports is read in the next.
+    while !open.is_empty() {
+        let mut round = Vec::new();
+        for (path, root) in std::mem::take(&mut open) {
+            if let Some(source) = known.get(&path) {
+                if root && !sources.roots.contains(source) {
+                    sources.roots.push(*source);
+                }
+                continue;
             }
-            continue;
-        }
-        let place = project.root.join(&path);
-        // A file that an import names and that is not there is the checker's to report, at the import.
-        if !root && (path.starts_with("../") || !place.is_file()) {
-            continue;
-        }
-        if known.len() >= files::MOST {
-            return Err(ProjectError::Missing(format!("more than {} movement files are imported", files::MOST)));
-        }
-        let source = map.add(path.as_str(), files::read(&place)?);
-        known.insert(path.clone(), source);
-        if root {
-            sources.roots.push(source);
-        }
-        let Some(file) = map.get(source) else { continue };
-        let parsed = syntax::parse(file);
-        for item in &parsed.file.items {
-            if let ast::Item::Import(import) = item {
-                open.push_back((imports::resolve(&path, &import.from.text), false));
+            let place = project.root.join(&path);
+            // A file that an import names and that is not there is the checker's to report, at the import.
+            if !root && (path.starts_with("../") || !place.is_file()) {
+                continue;
             }
+            if known.len() >= files::MOST {
+                return Err(ProjectError::Missing(format!("more than {} movement files are imported", files::MOST)));
+            }
+            let source = map.add(path.as_str(), files::read(&place)?);
+            known.insert(path, source);
+            if root {
+                sources.roots.push(source);
+            }
+            round.push(source);
         }
-        sources.files.push(parsed.file);
-        sources.problems.extend(parsed.problems);
+        let texts: Vec<_> = round.iter().filter_map(|source| map.get(*source)).collect();
+        for (file, parsed) in texts.iter().zip(syntax::parse_all(&texts, threads)) {
+            for item in &parsed.file.items {
+                if let ast::Item::Import(import) = item {
+                    open.push((imports::resolve(&file.path, &import.from.text), false));
+                }
+            }
+            sources.files.push(parsed.file);
+            sources.problems.extend(parsed.problems);
+        }
     }
     Ok(sources)
 }

@@ -430,7 +430,8 @@ fn word_of(rule: Rule) -> Option<&'static str> {
         | Rule::is_type
         | Rule::member
         | Rule::as_type
-        | Rule::habit_ternary => OPERATOR,
+        | Rule::habit_ternary
+        | Rule::any_operator => OPERATOR,
         Rule::name | Rule::word | Rule::alias | Rule::imported_name => "a name",
         Rule::module => "a module",
         Rule::type_ref | Rule::type_bare | Rule::type_union | Rule::type_one | Rule::type_name => "a type",

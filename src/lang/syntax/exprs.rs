@@ -277,6 +277,10 @@ impl Reader<'_> {
             let (args, height) = self.arguments(arguments);
             return self.built(span, ExprKind::Call(Call { callee: name, args }), height);
         }
+        if let Some(arrow) = children.take(Rule::lone_arrow).and_then(|arrow| Children::of(arrow).any()) {
+            self.report(closure_place(name.span.to(self.span(&arrow))));
+            return Built::bad(span);
+        }
         let (path, height) = self.path_from(name, children, span);
         if path.hops.is_empty() {
             return self.built(span, ExprKind::Name(path.head), 0);
