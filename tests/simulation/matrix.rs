@@ -135,7 +135,7 @@ fn written(day: &Day, key: &str, name: &str) -> Vec<String> {
     day.done
         .iter()
         .filter_map(|done| match &done.write {
-            Write::Create { ty, fields } => {
+            Write::Create { ty, origin: _, fields } => {
                 let named = fields.iter().any(|(_, value)| value.as_text().is_some_and(|text| text.contains(name)));
                 named.then(|| format!("create {ty}"))
             }

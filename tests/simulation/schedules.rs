@@ -245,7 +245,7 @@ fn judge(setting: &Setting, baseline: &Key) -> Result<BTreeSet<State>, String> {
     // R3, R4: no issue twice. A title names the company and its state, which one run alone is about.
     let mut issues: BTreeMap<String, usize> = BTreeMap::new();
     for write in &done {
-        if let Write::Create { ty, fields } = &write.write
+        if let Write::Create { ty, origin: _, fields } = &write.write
             && ty == "issue"
         {
             let title = fields.get("title").and_then(Value::as_text).unwrap().to_owned();
@@ -283,7 +283,7 @@ fn judge(setting: &Setting, baseline: &Key) -> Result<BTreeSet<State>, String> {
         let opened: Vec<u64> = done
             .iter()
             .filter_map(|write| match &write.write {
-                Write::Create { ty, fields } if ty == "issue" => {
+                Write::Create { ty, origin: _, fields } if ty == "issue" => {
                     let title = fields.get("title")?.as_text()?.strip_prefix(&prefix)?;
                     title.split_once(' ')?.0.parse().ok()
                 }

@@ -244,7 +244,7 @@ impl State {
             return Ok(known.clone());
         }
         let (written, line) = match write {
-            Write::Create { ty, fields } => {
+            Write::Create { ty, origin: _, fields } => {
                 let (key, record) = self.create(system, ty, fields);
                 let line = format!("{system}: create {ty} {} -> {key}", plain(fields));
                 (Written { key: Some(key), created: true, fields: record, ..Written::default() }, line)

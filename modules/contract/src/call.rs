@@ -91,6 +91,8 @@ pub enum Write {
     Create {
         /// The type.
         ty: SmolStr,
+        /// At the root, or the record and the edge under which the new one is to stand.
+        origin: Origin,
         /// The fields to set; an absent value never occurs here.
         fields: Record,
     },
@@ -110,16 +112,37 @@ pub enum Write {
         /// The record.
         key: Key,
     },
+    /// Join two records by an edge. Two that are joined already stay so, and that is no error.
+    Link(Tie),
+    /// Take two records apart. Two that are not joined stay so, and that is no error.
+    Unlink(Tie),
 }
 
 impl Write {
-    /// The type that is written.
+    /// The type that is written: of a tie, the type that its edge starts at.
     #[must_use]
     pub fn ty(&self) -> &SmolStr {
         match self {
-            Self::Create { ty, fields: _ } | Self::Update { ty, key: _, fields: _ } | Self::Delete { ty, key: _ } => ty,
+            Self::Create { ty, origin: _, fields: _ }
+            | Self::Update { ty, key: _, fields: _ }
+            | Self::Delete { ty, key: _ }
+            | Self::Link(Tie { ty, key: _, edge: _, to: _ })
+            | Self::Unlink(Tie { ty, key: _, edge: _, to: _ }) => ty,
         }
     }
+}
+
+/// Two records and the edge between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tie {
+    /// The type that the edge starts at.
+    pub ty: SmolStr,
+    /// The record that it starts at.
+    pub key: Key,
+    /// The edge.
+    pub edge: SmolStr,
+    /// The record that it leads to, of the edge's target type.
+    pub to: Key,
 }
 
 /// What a system answered to a write.

@@ -162,7 +162,7 @@
 //! let shelf = Shelf(Manifest { name: "@lf/shelf".into(), ..Manifest::default() }).connect(target)?;
 //! let call = Call { deadline: Duration::from_secs(5), idempotency: None };
 //! let fields = Record::from_iter([("title", "Middlemarch".into())]);
-//! let written = shelf.write(&Write::Create { ty: "Book".into(), fields }, &call).await?;
+//! let written = shelf.write(&Write::Create { ty: "Book".into(), origin: Origin::Root, fields }, &call).await?;
 //! assert!(written.created);
 //! assert!(shelf.get(&"Book".into(), &Key("Middlemarch".into()), &call).await?.is_some());
 //! let every = Duration::from_secs(30);
@@ -193,7 +193,7 @@ pub mod schema;
 pub mod secret;
 pub mod value;
 
-pub use call::{Batch, Call, Cursor, Event, Key, Landed, Listen, Page, Read, Repeat, Start, Write, Written};
+pub use call::{Batch, Call, Cursor, Event, Key, Landed, Listen, Page, Read, Repeat, Start, Tie, Write, Written};
 pub use connection::{Connection, Source};
 pub use error::{Acted, CallError, Kind};
 pub use module::{Credential, CredentialKind, Manifest, Module, Target};

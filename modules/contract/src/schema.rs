@@ -168,9 +168,31 @@ pub struct Edge {
     pub count: Count,
     /// Whether they come in an order of their own.
     pub ordered: bool,
+    /// A movement may create a record of the target under one of this type: `write company-[:People]-> { … }`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub creatable: bool,
+    /// A movement may `link` a record to one that is there, and `unlink` it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub linkable: bool,
     /// What the system says about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
+}
+
+impl Edge {
+    /// An edge that can be walked and no more: the start of every other one.
+    #[must_use]
+    pub fn to(name: impl Into<SmolStr>, target: impl Into<SmolStr>, count: Count) -> Self {
+        Self {
+            name: name.into(),
+            target: target.into(),
+            count,
+            ordered: false,
+            creatable: false,
+            linkable: false,
+            doc: None,
+        }
+    }
 }
 
 /// The type of a field.

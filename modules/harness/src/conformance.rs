@@ -8,6 +8,7 @@ mod describing;
 mod listening;
 mod reading;
 mod refusing;
+mod tying;
 mod writing;
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
@@ -113,6 +114,7 @@ pub async fn run(subject: &Subject) -> Report {
         // A record that is written may stay: listening first, while it is known what is there.
         listening::check(&mut trial, kind, shape).await;
         writing::check(&mut trial, kind, shape).await;
+        tying::check(&mut trial, kind, shape).await;
         refusing::check(&mut trial, kind, shape).await;
     }
     refusing::deadlines(&mut trial, &description).await;

@@ -91,7 +91,7 @@ impl Connection for Server {
     }
 
     async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
-        let Write::Create { ty, fields } = write else {
+        let Write::Create { ty, origin: _, fields } = write else {
             return Err(limit(format!("`{}` is a tool: it can be called, not changed or deleted", write.ty())));
         };
         let tool = self.tool(ty, Sends::Write, call).await?;

@@ -276,7 +276,8 @@ async fn what_tools_cannot_do_is_refused_without_a_request() {
         assert_eq!(error.kind, Kind::Limit, "{error}");
         assert!(error.message.contains("is a tool"), "{error}");
     }
-    let create = Write::Create { ty: "create_issue".into(), fields: record(&[]) };
+    let create =
+        Write::Create { ty: "create_issue".into(), origin: lf_module::call::Origin::Root, fields: record(&[]) };
     assert_eq!(stage.connection.repeat(&create), Repeat::Never);
     assert!(stage.server.as_ref().unwrap().received().is_empty());
 }

@@ -260,7 +260,7 @@ async fn an_answer_that_trickles_ends_at_the_deadline() {
     stage.describe().await.unwrap();
     let call = stage.call_within(Duration::from_millis(600));
     let fields = crate::stage::record(&[("title", "t".into()), ("team", "ENG".into())]);
-    let write = lf_module::Write::Create { ty: "create_issue".into(), fields };
+    let write = lf_module::Write::Create { ty: "create_issue".into(), origin: lf_module::call::Origin::Root, fields };
     let error = stage.connection.write(&write, &call).await.unwrap_err();
     assert_eq!(error.acted, Acted::Maybe, "{error}");
     assert_eq!(stage.received("tools/call").len(), 1);

@@ -112,7 +112,7 @@ impl Stage {
     }
 
     pub(crate) async fn write(&self, tool: &str, fields: &[(&str, Value)]) -> Result<Written, CallError> {
-        let write = Write::Create { ty: tool.into(), fields: record(fields) };
+        let write = Write::Create { ty: tool.into(), origin: lf_module::call::Origin::Root, fields: record(fields) };
         self.connection.write(&write, &self.call()).await
     }
 

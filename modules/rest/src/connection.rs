@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 
 use crate::{
     exchange::{Safety, send},
-    model::{Lands, List, One, Type, Walk},
+    model::{Create, Lands, List, One, Type, Walk},
     paging::{Listing, Place, pinned},
     record::{key_of, land},
     request::{Given, Outgoing, parameter},
@@ -61,12 +61,11 @@ impl Connection for Rest {
                 self.page(ty, list, given, &place, call).await
             }
             Origin::Record { ty: from, key, edge } => {
-                let from = self.system.ty(from)?;
-                let walk = from.edges.iter().find(|walk| walk.name == *edge);
-                let walk = walk.filter(|walk| walk.target == read.ty).ok_or_else(|| {
-                    let why = format!("`{}` has no edge `{edge}` to `{}`", from.name, read.ty);
-                    CallError::new(Kind::Drift, why)
-                })?;
+                let (from, walk) = self.edge(from, edge)?;
+                if walk.target != read.ty {
+                    let why = format!("`{edge}` of `{}` leads to `{}`, not to `{}`", from.name, walk.target, read.ty);
+                    return Err(CallError::new(Kind::Drift, why));
+                }
                 self.walk(from, ty, walk, key, &place, call).await
             }
         }
@@ -125,9 +124,11 @@ impl Connection for Rest {
     async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
         let ty = self.system.ty(write.ty())?;
         match write {
-            Write::Create { ty: _, fields } => self.create(ty, fields, call).await,
+            Write::Create { ty: _, origin, fields } => self.create(ty, origin, fields, call).await,
             Write::Update { ty: _, key, fields } => self.update(ty, key, fields, call).await,
             Write::Delete { ty: _, key } => self.delete(ty, key, call).await,
+            Write::Link(tie) => self.tie(tie, true, call).await,
+            Write::Unlink(tie) => self.tie(tie, false, call).await,
         }
     }
 
@@ -136,7 +137,10 @@ impl Connection for Rest {
         // A `POST` says nothing about what a second one does.
         let post = |request: &crate::model::Request| request.method == http::Method::POST;
         match write {
-            Write::Create { .. } => ty.shape.create_repeat,
+            Write::Create { ty: _, origin, fields: _ } => match self.creation(ty, origin) {
+                Ok((Create { one: _, idempotency: Some(_) }, _)) => Repeat::ByKey,
+                Ok((Create { one: _, idempotency: None }, _)) | Err(_) => Repeat::Never,
+            },
             Write::Update { .. } => match &ty.update {
                 Some(update) if !post(&update.one.request) => Repeat::Harmless,
                 Some(_) | None => Repeat::Never,
@@ -145,6 +149,8 @@ impl Connection for Rest {
                 Some(request) if !post(request) => Repeat::Harmless,
                 Some(_) | None => Repeat::Never,
             },
+            // Two that are joined already are left alone.
+            Write::Link(_) | Write::Unlink(_) => Repeat::Harmless,
         }
     }
 
@@ -154,6 +160,14 @@ impl Connection for Rest {
 }
 
 impl Rest {
+    /// A declared edge and the type that it starts at.
+    pub(crate) fn edge(&self, from: &SmolStr, edge: &SmolStr) -> Result<(&Type, &Walk), CallError> {
+        let from = self.system.ty(from)?;
+        let walk = from.edges.iter().find(|walk| walk.name == *edge);
+        let none = || CallError::new(Kind::Drift, format!("`{}` has no edge `{edge}`", from.name));
+        Ok((from, walk.ok_or_else(none)?))
+    }
+
     async fn page(
         &self,
         ty: &Type,
@@ -215,7 +229,7 @@ impl Rest {
     }
 
     /// The records of a listing that `same` accepts, one page at a time.
-    async fn scan(
+    pub(crate) async fn scan(
         &self,
         listing: Listing<'_>,
         deadline: Duration,

@@ -131,6 +131,10 @@ pub(crate) struct Walk {
     pub(crate) name: SmolStr,
     pub(crate) target: SmolStr,
     pub(crate) lands: Lands,
+    /// Creates a record of the target under one of this type.
+    pub(crate) create: Option<Create>,
+    /// Joins two records, and takes them apart.
+    pub(crate) link: Option<(Request, Request)>,
 }
 
 #[derive(Debug)]

@@ -18,6 +18,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given<'a> {
     pub(crate) key: Option<&'a Value>,
+    /// The record at the other end of an edge.
+    pub(crate) to: Option<&'a Value>,
     pub(crate) fields: Option<&'a Record>,
     /// The fields are the body where none is declared.
     pub(crate) writes: bool,
@@ -123,7 +125,11 @@ fn look_up<'v>(system: &'v System, given: Given<'v>, name: &str) -> Option<&'v V
     if let Some(setting) = name.strip_prefix("setting.") {
         return system.settings.get(setting);
     }
-    let key = if name == "key" { given.key } else { None };
+    let key = match name {
+        "key" => given.key,
+        "to" => given.to,
+        _ => None,
+    };
     key.or_else(|| given.fields.and_then(|fields| fields.get(name)))
 }
 

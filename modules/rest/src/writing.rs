@@ -1,12 +1,15 @@
-//! Creates, updates and deletes. Once a write was answered well nothing in the answer can be an error: what does
+//! Creates, updates, deletes and links. Once a write was answered well nothing in the answer can be an error: what does
 //! not fit is a warning.
 
-use lf_module::{Call, CallError, Connection as _, Key, Kind, Record, Repeat, Value, Write, Written};
+use lf_module::{
+    Call, CallError, Connection as _, Key, Kind, Landed, Record, Repeat, Tie, Value, Write, Written, call::Origin,
+};
 
 use crate::{
     connection::{Rest, gone, key_value, undeclared},
     exchange::{Answer, Safety, send},
-    model::{Create, One, Type},
+    model::{Create, Lands, One, Type, Walk},
+    paging::Listing,
     pointer::Pointer,
     record::{glean, key_of},
     request::{Given, Outgoing},
@@ -14,10 +17,33 @@ use crate::{
 };
 
 impl Rest {
-    pub(crate) async fn create(&self, ty: &Type, fields: &Record, call: &Call) -> Result<Written, CallError> {
-        let Create { one, idempotency } = ty.create.as_ref().ok_or_else(|| undeclared(ty, "created", "create"))?;
+    /// The request that creates, and the key of the record under which it does.
+    pub(crate) fn creation<'t>(
+        &'t self,
+        ty: &'t Type,
+        origin: &Origin,
+    ) -> Result<(&'t Create, Option<Value>), CallError> {
+        match origin {
+            Origin::Root => Ok((ty.create.as_ref().ok_or_else(|| undeclared(ty, "created", "create"))?, None)),
+            Origin::Record { ty: from, key, edge } => {
+                let (from, walk) = self.edge(from, edge)?;
+                let create = walk.create.as_ref().filter(|_| walk.target == ty.name);
+                let create = create.ok_or_else(|| undeclared(ty, &format!("created by `{edge}`"), "create"))?;
+                Ok((create, Some(key_value(from, key))))
+            }
+        }
+    }
+
+    pub(crate) async fn create(
+        &self,
+        ty: &Type,
+        origin: &Origin,
+        fields: &Record,
+        call: &Call,
+    ) -> Result<Written, CallError> {
+        let (Create { one, idempotency }, under) = self.creation(ty, origin)?;
         writable(ty, fields, false)?;
-        let given = Given { fields: Some(fields), writes: true, ..Given::default() };
+        let given = Given { key: under.as_ref(), fields: Some(fields), writes: true, ..Given::default() };
         let mut outgoing = Outgoing::build(&self.system, &one.request, given, &[])?;
         let mut safety = Safety::Once;
         if let (Some(header), Some(key)) = (idempotency, &call.idempotency) {
@@ -55,7 +81,7 @@ impl Rest {
             (Some(get), true) => Some(self.whole(ty, get, &value, fields, call).await?),
             (Some(_) | None, _) => None,
         };
-        let given = Given { key: Some(&value), fields: Some(whole.as_ref().unwrap_or(fields)), writes: true };
+        let given = Given { key: Some(&value), fields: Some(whole.as_ref().unwrap_or(fields)), writes: true, to: None };
         let outgoing = Outgoing::build(&self.system, &update.one.request, given, &[])?;
         let write = Write::Update { ty: ty.name.clone(), key: key.clone(), fields: Record::new() };
         let answer = send(&self.system, &outgoing, self.safety(&write), call.deadline).await?;
@@ -102,6 +128,47 @@ impl Rest {
             Err(error) => return Err(error),
         }
         Ok(Written { key: Some(key.clone()), ..Written::default() })
+    }
+
+    /// Joins two records, or takes them apart. A `POST` says nothing about what a second one does, so the edge is
+    /// looked at first; two that stand as they should are left alone.
+    pub(crate) async fn tie(&self, tie: &Tie, join: bool, call: &Call) -> Result<Written, CallError> {
+        let (from, walk) = self.edge(&tie.ty, &tie.edge)?;
+        let target = self.system.ty(&walk.target)?;
+        let Some((link, unlink)) = &walk.link else {
+            let why = format!("`{}` of `{}` cannot be linked: the module declares no `link`", walk.name, from.name);
+            return Err(CallError::new(Kind::Limit, why));
+        };
+        let request = if join { link } else { unlink };
+        let (key, to) = (key_value(from, &tie.key), key_value(target, &tie.to));
+        if request.method == http::Method::POST && self.tied(target, walk, &key, &tie.to, call).await? == join {
+            return Ok(Written::default());
+        }
+        let given = Given { key: Some(&key), to: Some(&to), ..Given::default() };
+        let outgoing = Outgoing::build(&self.system, request, given, &[])?;
+        let write = if join { Write::Link(tie.clone()) } else { Write::Unlink(tie.clone()) };
+        let safety = if request.method == http::Method::POST { Safety::Once } else { self.safety(&write) };
+        match send(&self.system, &outgoing, safety, call.deadline).await {
+            Ok(_) => Ok(Written::default()),
+            Err(error) if !join && gone(&error) => Ok(Written::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the edge leads from the one record to the other.
+    async fn tied(&self, target: &Type, walk: &Walk, key: &Value, to: &Key, call: &Call) -> Result<bool, CallError> {
+        let same = |landed: &Landed| landed.key.as_ref() == Some(to);
+        match &walk.lands {
+            Lands::OnMany(list) => {
+                let given = Given { key: Some(key), ..Given::default() };
+                let listing = Listing { ty: target, list, given, extra: &[] };
+                Ok(!self.scan(listing, call.deadline, same, true).await?.is_empty())
+            }
+            Lands::OnOne { one, optional: _ } => {
+                let found = self.fetch(target, one, key, call.deadline).await?;
+                Ok(found.is_some_and(|(landed, _)| same(&landed)))
+            }
+        }
     }
 
     fn safety(&self, write: &Write) -> Safety {

@@ -1,7 +1,7 @@
 //! A small CRM, in memory behind a scripted server, and the module file that declares it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -63,6 +63,17 @@ query = "since"
 target = "Person"
 path = "/companies/{key}/people"
 paging = { link = "next" }
+[type.Company.edge.Members]
+target = "Person"
+path = "/companies/{key}/members"
+create = { path = "/companies/{key}/members" }
+link = { path = "/companies/{key}/members/{to}" }
+unlink = { path = "/companies/{key}/members/{to}" }
+[type.Company.edge.Watchers]
+target = "Person"
+path = "/companies/{key}/watchers"
+link = { method = "POST", path = "/companies/{key}/watchers", body = { person = "{to}" } }
+unlink = { method = "POST", path = "/companies/{key}/watchers/remove", body = { person = "{to}" } }
 
 [type.Person]
 key = "id"
@@ -85,6 +96,10 @@ pub(crate) struct State {
     pub(crate) people: BTreeMap<String, Json>,
     pub(crate) revision: u64,
     keys: BTreeMap<String, u64>,
+    /// What a `PUT` joins once.
+    pub(crate) members: BTreeSet<(u64, String)>,
+    /// What a `POST` joins as often as it comes.
+    pub(crate) watchers: Vec<(u64, String)>,
 }
 
 impl State {
@@ -204,6 +219,9 @@ fn answer(state: &mut State, request: &Received) -> Reply {
             }
             reply
         }
+        (method, ["companies", id, edge @ ("members" | "watchers"), rest @ ..]) => {
+            tied(state, request, method, id.parse().unwrap(), edge, rest)
+        }
         ("GET", ["people"]) => {
             let page: usize = query["page"].parse().unwrap();
             let size: usize = query["per_page"].parse().unwrap();
@@ -214,6 +232,53 @@ fn answer(state: &mut State, request: &Received) -> Reply {
             let email = request.json()["email"].as_str().unwrap().to_owned();
             let id = state.person(&email);
             Reply::json(&state.people[&id])
+        }
+        _ => missing(),
+    }
+}
+
+fn tied(state: &mut State, request: &Received, method: &str, id: u64, edge: &str, rest: &[&str]) -> Reply {
+    let person = |request: &Received| request.json()["person"].as_str().unwrap().to_owned();
+    match (method, edge, rest) {
+        ("GET", "members", []) => {
+            let people = state.members.iter().filter(|(company, _)| *company == id);
+            Reply::json(&people.map(|(_, person)| state.people[person].clone()).collect::<Json>())
+        }
+        ("GET", "watchers", []) => {
+            let people = state.watchers.iter().filter(|(company, _)| *company == id);
+            Reply::json(&people.map(|(_, person)| state.people[person].clone()).collect::<Json>())
+        }
+        ("POST", "members", []) => {
+            let person = state.person(request.json()["email"].as_str().unwrap());
+            state.members.insert((id, person.clone()));
+            Reply::json(&state.people[&person])
+        }
+        ("PUT", "members", [person]) => {
+            state.members.insert((id, (*person).to_owned()));
+            Reply::status(204)
+        }
+        ("DELETE", "members", [person]) => {
+            if state.members.remove(&(id, (*person).to_owned())) {
+                Reply::status(204)
+            } else {
+                missing()
+            }
+        }
+        ("POST", "watchers", []) => {
+            state.watchers.push((id, person(request)));
+            Reply::status(201)
+        }
+        ("POST", "watchers", ["remove"]) => {
+            let gone = (id, person(request));
+            let at = state.watchers.iter().position(|tie| *tie == gone);
+            // A system that minds being asked twice.
+            at.map_or_else(
+                || Reply::status(422),
+                |at| {
+                    state.watchers.remove(at);
+                    Reply::status(200)
+                },
+            )
         }
         _ => missing(),
     }

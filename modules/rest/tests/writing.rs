@@ -6,10 +6,10 @@ use std::{
 };
 
 use lf_harness::{Received, Reply, Server, World, faults::Fault, server::unused_port};
-use lf_module::{Acted, Call, Key, Kind, Record, Repeat, Value, Write};
+use lf_module::{Acted, Call, Key, Kind, Record, Repeat, Tie, Value, Write, call::Origin};
 use serde_json::json;
 
-use crate::crm::{call, connect, scripted};
+use crate::crm::{Crm, call, connect, scripted};
 
 const ITEM: &str = r#"
 [type.Item]
@@ -24,7 +24,7 @@ properties.count = { type = "number" }
 "#;
 
 fn create(fields: &[(&str, Value)]) -> Write {
-    Write::Create { ty: "Item".into(), fields: fields.iter().cloned().collect() }
+    Write::Create { ty: "Item".into(), origin: Origin::Root, fields: fields.iter().cloned().collect() }
 }
 
 fn update(fields: &[(&str, Value)]) -> Write {
@@ -291,4 +291,41 @@ async fn what_is_not_declared_is_refused_and_nothing_is_sent() {
     assert_eq!(connection.find(&"Item".into(), &by, &call(&world)).await.unwrap_err().kind, Kind::Limit);
     assert_eq!(connection.get(&"Item".into(), &Key("1".into()), &call(&world)).await.unwrap_err().kind, Kind::Limit);
     assert!(server.received().is_empty());
+}
+
+#[tokio::test]
+async fn a_record_is_created_under_another_by_the_edges_own_request() {
+    let crm = Crm::start(2, 1);
+    let connection = crm.connect();
+    let origin = Origin::Record { ty: "Company".into(), key: Key("2".into()), edge: "Members".into() };
+    let fields = Record::from_iter([("email", "new@example.com".into())]);
+    let write = Write::Create { ty: "Person".into(), origin, fields };
+    assert_eq!(connection.repeat(&write), Repeat::Never);
+    let written = connection.write(&write, &call(&crm.world)).await.unwrap();
+    assert_eq!((written.created, written.key), (true, Some(Key("p/1".into()))));
+    assert_eq!(crm.state().members.iter().cloned().collect::<Vec<_>>(), [(2, "p/1".to_owned())]);
+    let origin = Origin::Record { ty: "Company".into(), key: Key("2".into()), edge: "People".into() };
+    let write = Write::Create { ty: "Person".into(), origin, fields: Record::new() };
+    let error = connection.write(&write, &call(&crm.world)).await.unwrap_err();
+    assert_eq!(error.message, "`Person` cannot be created by `People`: the module declares no `create`");
+}
+
+#[tokio::test]
+async fn a_link_by_post_is_looked_for_first_and_sent_once() {
+    let crm = Crm::start(1, 2);
+    let connection = crm.connect();
+    let tie = || Tie { ty: "Company".into(), key: Key("1".into()), edge: "Watchers".into(), to: Key("p/1".into()) };
+    for _ in 0..2 {
+        connection.write(&Write::Link(tie()), &call(&crm.world)).await.unwrap();
+    }
+    assert_eq!(crm.state().watchers, [(1, "p/1".to_owned())]);
+    for _ in 0..2 {
+        connection.write(&Write::Unlink(tie()), &call(&crm.world)).await.unwrap();
+    }
+    assert_eq!(crm.state().watchers, []);
+    let posts = crm.server.received().iter().filter(|request| request.method == "POST").count();
+    assert_eq!(posts, 2);
+    let tie = Tie { edge: "People".into(), ..tie() };
+    let error = connection.write(&Write::Link(tie), &call(&crm.world)).await.unwrap_err();
+    assert_eq!(error.message, "`People` of `Company` cannot be linked: the module declares no `link`");
 }

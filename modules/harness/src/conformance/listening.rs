@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use lf_module::{Batch, Cursor, Event, Key, Listen, Source, TypeShape, Write};
+use lf_module::{Batch, Cursor, Event, Key, Listen, Source, TypeShape, Write, call::Origin};
 
 use super::{Kind, Trial, unfit, within};
 
@@ -181,7 +181,7 @@ async fn change(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape, mut sourc
         return;
     };
     trial.show(&source);
-    let create = Write::Create { ty: name.clone(), fields };
+    let create = Write::Create { ty: name.clone(), origin: Origin::Root, fields };
     let written = trial.connection.write(&create, &trial.fresh_call("conformance-listen")).await;
     let key = match written {
         Ok(written) => written.key,

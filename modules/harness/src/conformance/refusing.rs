@@ -21,7 +21,7 @@ pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape)
         refused(trial, &format!("reading `{name}`"), answer.as_ref().err());
     }
     for (promised, what, write) in [
-        (shape.writable, "creating", Write::Create { ty: name.clone(), fields: fields.clone() }),
+        (shape.writable, "creating", Write::Create { ty: name.clone(), origin: Origin::Root, fields: fields.clone() }),
         (shape.updatable, "updating", Write::Update { ty: name.clone(), key: key(), fields }),
         (shape.deletable, "deleting", Write::Delete { ty: name.clone(), key: key() }),
     ] {
@@ -82,7 +82,7 @@ pub(super) async fn deadlines(trial: &mut Trial<'_>, description: &Description) 
     let writes = trial.subject.kinds.iter().filter_map(|kind| {
         let fields = kind.create.clone()?;
         description.get(&kind.ty).filter(|shape| shape.writable)?;
-        Some(Write::Create { ty: kind.ty.clone(), fields })
+        Some(Write::Create { ty: kind.ty.clone(), origin: Origin::Root, fields })
     });
     if let Some(write) = writes.into_iter().next() {
         let ended = within(GIVEN + GRACE, connection.write(&write, &call())).await;

@@ -10,8 +10,9 @@ use std::{
 use async_trait::async_trait;
 use lf_module::{
     Batch, Call, CallError, Connection, Cursor, Description, Event, Field, FieldType, Key, Landed, Listen, Page, Ports,
-    Read, Record, Repeat, Source, TypeShape, Value, Write, Written,
-    schema::{How, Listening},
+    Read, Record, Repeat, Source, Tie, TypeShape, Value, Write, Written,
+    call::Origin,
+    schema::{Count, Edge, How, Listening},
 };
 use smol_str::SmolStr;
 
@@ -28,6 +29,7 @@ enum Flaw {
     FindsLoosely,
     ForgetsAnUpdate,
     RefusesASecondDelete,
+    LinksTwice,
     DeletesUnpromised,
     ResumesFromTheStart,
     LosesWhatIsDropped,
@@ -39,6 +41,7 @@ enum Flaw {
 #[derive(Clone)]
 struct Shelf {
     books: Arc<Mutex<BTreeMap<String, String>>>,
+    sequels: Arc<Mutex<Vec<(Key, Key)>>>,
     ports: Ports,
     flaw: Flaw,
 }
@@ -77,6 +80,7 @@ impl Connection for Shelf {
         let book = TypeShape {
             name: "Book".into(),
             fields: vec![id, title],
+            edges: vec![Edge { linkable: true, ..Edge::to("Sequels", "Book", Count::Many) }],
             key: Some(if self.flaw == Flaw::NamesAnUnknownKey { "isbn" } else { "id" }.into()),
             readable: true,
             writable: true,
@@ -101,6 +105,13 @@ impl Connection for Shelf {
             let grace = if self.flaw == Flaw::OutlastsItsDeadline { 60 } else { 0 };
             hang(call.deadline.saturating_sub(self.ports.clock.monotonic()) + Duration::from_secs(grace)).await;
             return Err(CallError::passing("no answer").maybe_acted());
+        }
+        if let Origin::Record { ty: _, key, edge: _ } = &read.origin {
+            let sequels = self.sequels.lock().unwrap();
+            let to =
+                |book: &Landed| sequels.iter().filter(|tie| tie.0 == *key && Some(&tie.1) == book.key.as_ref()).count();
+            let records = self.all().into_iter().flat_map(|book| vec![book.clone(); to(&book)]).collect();
+            return Ok(Page { records, next: None });
         }
         let at = read.page.as_ref().map_or(0, |cursor| cursor.0.parse().unwrap());
         let (mut records, next) = self.from(at);
@@ -136,7 +147,7 @@ impl Connection for Shelf {
         }
         let mut books = self.books.lock().unwrap();
         match write {
-            Write::Create { ty: _, fields } => {
+            Write::Create { ty: _, origin: _, fields } => {
                 let id = format!("b{:03}", books.len() + 100);
                 books.insert(id.clone(), fields.get("title").and_then(Value::as_text).unwrap().to_owned());
                 Ok(Written { key: Some(Key(id.into())), created: true, ..Written::default() })
@@ -153,6 +164,17 @@ impl Connection for Shelf {
                 None if self.flaw == Flaw::RefusesASecondDelete => Err(CallError::refused("gone")),
                 None | Some(_) => Ok(Written::default()),
             },
+            Write::Link(Tie { ty: _, key, edge: _, to }) => {
+                let (mut sequels, tie) = (self.sequels.lock().unwrap(), (key.clone(), to.clone()));
+                if self.flaw == Flaw::LinksTwice || !sequels.contains(&tie) {
+                    sequels.push(tie);
+                }
+                Ok(Written::default())
+            }
+            Write::Unlink(Tie { ty: _, key, edge: _, to }) => {
+                self.sequels.lock().unwrap().retain(|tie| *tie != (key.clone(), to.clone()));
+                Ok(Written::default())
+            }
         }
     }
 
@@ -206,7 +228,8 @@ async fn broken(flaw: Flaw) -> Vec<String> {
             books.iter().map(|id| ((*id).to_owned(), format!("Title {id}"))).collect();
         let books = Arc::new(Mutex::new(books));
         Box::new(move |ports| {
-            let shelf: Arc<dyn Connection> = Arc::new(Shelf { books: books.clone(), ports, flaw });
+            let shelf: Arc<dyn Connection> =
+                Arc::new(Shelf { books: books.clone(), sequels: Arc::default(), ports, flaw });
             Ok(shelf)
         })
     };
@@ -246,6 +269,10 @@ async fn each_flaw_is_found() {
         ),
         (Flaw::ForgetsAnUpdate, "an updated `Book` holds what was written"),
         (Flaw::RefusesASecondDelete, "deleting a `Book` that is gone is no error: gone"),
+        (
+            Flaw::LinksTwice,
+            "`Sequels` of a `Book` is linked and unlinked, and twice is once: linked again, it is there 2 times",
+        ),
         (Flaw::DeletesUnpromised, "deleting `Book` is refused: it was done"),
         (Flaw::ResumesFromTheStart, "a first listing of `Book` goes on where it was"),
         (Flaw::LosesWhatIsDropped, "a dropped wait for `Book` loses nothing"),

@@ -1,6 +1,6 @@
 //! What is written can be read; what is deleted is gone, and may be deleted again.
 
-use lf_module::{Key, TypeShape, Write};
+use lf_module::{Key, TypeShape, Write, call::Origin};
 
 use super::{Kind, Trial, holds};
 
@@ -12,7 +12,7 @@ pub(super) async fn check(trial: &mut Trial<'_>, kind: &Kind, shape: &TypeShape)
         }
         return;
     };
-    let create = Write::Create { ty: name.clone(), fields: fields.clone() };
+    let create = Write::Create { ty: name.clone(), origin: Origin::Root, fields: fields.clone() };
     let written = trial.connection.write(&create, &trial.fresh_call("conformance-create")).await;
     trial.show(&written);
     let written = match written {

@@ -15,7 +15,7 @@ use super::{
     table::{self, At, Node, Table},
 };
 use crate::{
-    model::{Create, Lands, Type, Update, Walk},
+    model::{Create, Lands, Request, Type, Update, Walk},
     pointer::Pointer,
     problem::Problems,
 };
@@ -32,10 +32,17 @@ pub(super) fn read_all(
         problems.error_with(&root.span, "the file has no type", "write a `[type.NAME]`");
     }
     let names: Vec<&str> = entries.iter().map(|(name, _)| name.value).collect();
-    entries
+    let mut types: Vec<Type> = entries
         .iter()
         .filter_map(|(name, node)| Kind { definitions, settings, names: &names }.read(name, node, problems))
-        .collect()
+        .collect();
+    let edges = types.iter().flat_map(|ty| &ty.edges).filter(|walk| walk.create.is_some());
+    let under: Vec<SmolStr> = edges.map(|walk| walk.target.clone()).collect();
+    for ty in &mut types {
+        let created = ty.create.is_some() || under.contains(&ty.name);
+        shape::complete(ty, created);
+    }
+    types
 }
 
 struct Kind<'a> {
@@ -146,7 +153,7 @@ impl Kind<'_> {
         }
         table.finish(problems);
 
-        let mut ty = Type {
+        Some(Type {
             name: name.value.into(),
             shape: TypeShape { doc, ordered, pins, edges: edge_shapes, ..TypeShape::default() },
             schema,
@@ -161,9 +168,7 @@ impl Kind<'_> {
             every,
             find_by,
             edges,
-        };
-        shape::complete(&mut ty);
-        Some(ty)
+        })
     }
 
     fn edge(
@@ -200,8 +205,43 @@ impl Kind<'_> {
             let one = request::one(table, &[Method::GET, Method::POST], scope, record, problems);
             one.map(|one| Lands::OnOne { one, optional: count == Count::Optional })
         };
+        let create = table.table("create", problems).and_then(|mut inner| {
+            let one = request::one(&mut inner, &[Method::POST, Method::PUT], scope, record, problems);
+            let idempotency = inner.text("idempotency_header", problems).and_then(|name| header_name(&name, problems));
+            inner.finish(problems);
+            Some(Create { one: one?, idempotency })
+        });
+        let link = tie(table, scope, problems);
         let target: SmolStr = target?.value.into();
-        let walk = Walk { name: name.value.into(), target: target.clone(), lands: lands? };
-        Some((walk, Edge { name: name.value.into(), target, count, ordered, doc }))
+        let shape = Edge {
+            ordered,
+            doc,
+            creatable: create.is_some(),
+            linkable: link.is_some(),
+            ..Edge::to(name.value, target.clone(), count)
+        };
+        Some((Walk { name: name.value.into(), target, lands: lands?, create, link }, shape))
+    }
+}
+
+/// `link` and `unlink` of an edge: one alone would make what the other cannot undo.
+fn tie(table: &mut Table<'_>, scope: &Scope<'_>, problems: &mut Problems) -> Option<(Request, Request)> {
+    let scope = scope.clone().with_to();
+    let mut read = |name: &'static str, methods: &[Method], problems: &mut Problems| {
+        let mut inner = table.table(name, problems)?;
+        let request = request::request(&mut inner, methods, &scope, problems);
+        let span = inner.span.clone();
+        inner.finish(problems);
+        Some((request, span))
+    };
+    let link = read("link", &[Method::PUT, Method::POST], problems);
+    let unlink = read("unlink", &[Method::DELETE, Method::POST], problems);
+    match (link, unlink) {
+        (Some((link, _)), Some((unlink, _))) => Some((link?, unlink?)),
+        (Some((_, span)), None) | (None, Some((_, span))) => {
+            problems.error_with(&span, "`link` and `unlink` go together", "declare both");
+            None
+        }
+        (None, None) => None,
     }
 }

@@ -10,6 +10,7 @@ pub(super) struct Scope<'a> {
     settings: &'a [&'a str],
     fields: &'a [&'a str],
     key: bool,
+    to: bool,
     whole: bool,
 }
 
@@ -22,6 +23,11 @@ impl<'a> Scope<'a> {
     /// Also `{key}`.
     pub(super) fn with_key(self) -> Self {
         Self { key: true, ..self }
+    }
+
+    /// Also `{to}`, the key of the record at the other end of an edge.
+    pub(super) fn with_to(self) -> Self {
+        Self { to: true, ..self }
     }
 
     /// Also these fields.
@@ -48,6 +54,7 @@ impl<'a> Scope<'a> {
                 Some(setting) => self.settings.contains(&setting),
                 None => {
                     (name == "key" && self.key)
+                        || (name == "to" && self.to)
                         || (name == "fields" && self.whole && template.only().is_some())
                         || self.fields.contains(&name)
                 }
@@ -69,9 +76,10 @@ impl<'a> Scope<'a> {
 
     fn names(&self) -> Vec<String> {
         let key = self.key.then(|| "key".to_owned());
+        let to = self.to.then(|| "to".to_owned());
         let whole = self.whole.then(|| "fields".to_owned());
         let fields = self.fields.iter().map(|&field| field.to_owned());
         let settings = self.settings.iter().map(|setting| format!("setting.{setting}"));
-        key.into_iter().chain(fields).chain(whole).chain(settings).collect()
+        key.into_iter().chain(to).chain(fields).chain(whole).chain(settings).collect()
     }
 }

@@ -7,9 +7,9 @@ use lf_module::{
 
 use crate::model::{Create, Follow, Type};
 
-/// Fills in what follows from the requests; text, order, pins and edges are there already.
-pub(super) fn complete(ty: &mut Type) {
-    let creates = ty.create.is_some();
+/// Fills in what follows from the requests; text, order, pins and edges are there already. `created`: by the type's own
+/// request, or by an edge's.
+pub(super) fn complete(ty: &mut Type, created: bool) {
     let updatable = ty.update.is_some();
     let mut lookups: Vec<Vec<_>> =
         ty.find_by.iter().map(|set| set.iter().map(|(field, _)| field.clone()).collect()).collect();
@@ -29,8 +29,8 @@ pub(super) fn complete(ty: &mut Type) {
             ty: property.ty.clone(),
             doc: property.doc.clone(),
             readable: !property.write_only,
-            writable: (creates || updatable) && !property.read_only,
-            required: creates && property.required && !property.read_only,
+            writable: (created || updatable) && !property.read_only,
+            required: created && property.required && !property.read_only,
             optional: !property.required || property.nullable,
             doubtful: false,
             clearable: updatable && property.nullable && !property.read_only,
@@ -39,7 +39,7 @@ pub(super) fn complete(ty: &mut Type) {
     shape.key.clone_from(&ty.key);
     shape.count = Count::Many;
     shape.readable = ty.list.is_some();
-    shape.writable = creates;
+    shape.writable = ty.create.is_some();
     shape.updatable = updatable;
     shape.deletable = ty.delete.is_some();
     shape.listenable = ty.follow.as_ref().map(|follow| Listening {
