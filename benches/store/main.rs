@@ -228,7 +228,11 @@ fn intent(now: Timestamp) -> Entry {
         place: PlaceId(1),
         connection: ConnectionId(0),
         request: Request::Delete { ty: "create_issue".into(), key: Key("1".into()) },
-        sending: Sending::Create { fields: company(1), idempotency: "0123456789abcdef0123456789abcdef".into() },
+        sending: Sending::Create {
+            origin: lf_module::call::Origin::Root,
+            fields: company(1),
+            idempotency: "0123456789abcdef0123456789abcdef".into(),
+        },
         at: now,
         until: now,
     }))

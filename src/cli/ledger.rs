@@ -115,6 +115,8 @@ fn write(action: Action, connection: &str, ty: &str, key: Option<&Key>) -> Strin
         Action::Create => "write",
         Action::Update => "update",
         Action::Delete => "delete",
+        Action::Link => "link",
+        Action::Unlink => "unlink",
     };
     let key = key.map(|key| format!(" {key}")).unwrap_or_default();
     format!("{verb} {connection} {ty}{key}")
@@ -222,6 +224,8 @@ fn event(what: &What) -> (&'static str, Value) {
         Action::Create => "create",
         Action::Update => "update",
         Action::Delete => "delete",
+        Action::Link => "link",
+        Action::Unlink => "unlink",
     };
     match what {
         What::Baseline { records } => ("baseline", json!({ "records": records })),

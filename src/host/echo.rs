@@ -180,7 +180,7 @@ pub(super) fn standing(expectation: &Expectation, entries: &[Entry], now: Timest
                     Settlement::Written { handle, .. } => Standing::Settled(vec![landed(handle)]),
                     Settlement::Deleted => Standing::Settled(vec![(expectation.key.clone(), Record::new())]),
                     Settlement::Refused(_) => Standing::Void,
-                    Settlement::Records(_) => continue,
+                    Settlement::Records(_) | Settlement::Linked => continue,
                 };
                 end(&mut intents, address, &standing);
             }
@@ -215,19 +215,22 @@ fn end(intents: &mut [(&Address, &Intent, Option<Standing>)], at: &Address, stan
 
 fn is_of(intent: &Intent, expectation: &Expectation) -> bool {
     let ty = match &intent.request {
-        Request::Read { .. } => return false,
+        Request::Read { .. } | Request::Link { .. } => return false,
         Request::Write(write) => &write.ty,
         Request::Delete { ty, key: _ } => ty,
     };
     *ty == expectation.ty
         && match &intent.sending {
-            Sending::Create { fields, idempotency: _ } => expectation.key.is_none() && *fields == expectation.fields,
+            Sending::Create { origin: _, fields, idempotency: _ } => {
+                expectation.key.is_none() && *fields == expectation.fields
+            }
             Sending::Update { key, fields, idempotency: _ } => {
                 expectation.key.as_ref() == Some(key) && *fields == expectation.fields
             }
             Sending::Delete { key, idempotency: _ } => {
                 expectation.key.as_ref() == Some(key) && expectation.fields.is_empty()
             }
+            Sending::Link { .. } => false,
         }
 }
 

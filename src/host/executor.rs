@@ -188,7 +188,9 @@ async fn perform(
     }
     let went = match &asked.request {
         Request::Read { ty, origin, pins } => perform::read(attempt, journal, asked, (ty, origin, pins)).await,
-        Request::Write(_) | Request::Delete { .. } => perform::write(attempt, journal, asked, open).await,
+        Request::Write(_) | Request::Delete { .. } | Request::Link { .. } => {
+            perform::write(attempt, journal, asked, open).await
+        }
     };
     match went {
         Ok(settlement) => Ok(settlement),

@@ -37,7 +37,8 @@ impl<'a> Journal<'a> {
         self.bytes = self.bytes.saturating_add(weight(&entry));
         self.urgent |= matches!(
             &entry,
-            Entry::Settled { settlement: Settlement::Written { .. } | Settlement::Deleted, .. } | Entry::Decided { .. }
+            Entry::Settled { settlement: Settlement::Written { .. } | Settlement::Deleted | Settlement::Linked, .. }
+                | Entry::Decided { .. }
         );
         self.wrote.extend(changed_at(&entry));
         self.waiting.push(entry);
@@ -80,7 +81,7 @@ impl<'a> Journal<'a> {
 fn changed_at(entry: &Entry) -> Option<PlaceId> {
     let Entry::Settled { address: _, place, settlement, at: _ } = entry else { return None };
     match settlement {
-        Settlement::Written { unchanged: false, .. } | Settlement::Deleted => Some(*place),
+        Settlement::Written { unchanged: false, .. } | Settlement::Deleted | Settlement::Linked => Some(*place),
         Settlement::Written { unchanged: true, .. } | Settlement::Records(_) | Settlement::Refused(_) => None,
     }
 }
@@ -94,7 +95,7 @@ fn weight(entry: &Entry) -> usize {
         Entry::Settled { settlement, .. } => match settlement {
             Settlement::Records(records) => records.iter().map(size::of).fold(0, usize::saturating_add),
             Settlement::Written { handle, .. } => size::of(handle),
-            Settlement::Deleted => 0,
+            Settlement::Deleted | Settlement::Linked => 0,
             Settlement::Refused(failure) => failure.message.len(),
         },
         Entry::Decided { why, .. } | Entry::Attempt { why, .. } => why.len(),
@@ -116,5 +117,6 @@ fn of_request(request: &lf_lang::run::Request) -> usize {
             write.entries.iter().map(|entry| size::of(&entry.value)).fold(0, usize::saturating_add)
         }
         lf_lang::run::Request::Delete { ty: _, key } => key.0.len(),
+        lf_lang::run::Request::Link { tie, join: _ } => tie.key.0.len() + tie.to.0.len(),
     }
 }

@@ -111,6 +111,8 @@ pub enum Action {
     Create,
     Update,
     Delete,
+    Link,
+    Unlink,
 }
 
 /// What happened.

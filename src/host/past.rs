@@ -35,7 +35,10 @@ impl Past {
                 Entry::Settled { address, place: _, settlement, at: _ } => {
                     intents.remove(address);
                     match settlement {
-                        Settlement::Records(_) | Settlement::Written { .. } | Settlement::Deleted => {
+                        Settlement::Records(_)
+                        | Settlement::Written { .. }
+                        | Settlement::Deleted
+                        | Settlement::Linked => {
                             order.push((address, !matches!(settlement, Settlement::Records(_))));
                             past.answers.insert(address.clone(), settlement.clone());
                         }

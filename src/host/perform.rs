@@ -156,7 +156,7 @@ pub(super) fn settled(attempt: &Attempt<'_>, asked: &Asked<'_>, settlement: Sett
 pub(super) fn settled_unanswered(link: &Link, intent: &Intent) -> Settlement {
     let ty = written_type(&intent.request);
     match &intent.sending {
-        Sending::Create { fields, idempotency: _ } => {
+        Sending::Create { origin: _, fields, idempotency: _ } => {
             Settlement::Written { handle: position(link, ty, None, fields.clone()), created: true, unchanged: false }
         }
         Sending::Update { key, fields, idempotency: _ } => Settlement::Written {
@@ -165,6 +165,7 @@ pub(super) fn settled_unanswered(link: &Link, intent: &Intent) -> Settlement {
             unchanged: false,
         },
         Sending::Delete { .. } => Settlement::Deleted,
+        Sending::Link { .. } => Settlement::Linked,
     }
 }
 

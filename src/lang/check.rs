@@ -32,6 +32,7 @@ mod graph;
 mod hops;
 pub mod imports;
 pub mod index;
+mod links;
 mod listens;
 mod literals;
 mod narrow;

@@ -144,6 +144,7 @@ fn written(day: &Day, key: &str, name: &str) -> Vec<String> {
             }
             Write::Update { ty, key: of, fields: _ } => Some(format!("update {ty} {of}")),
             Write::Delete { ty, key: of } => Some(format!("delete {ty} {of}")),
+            Write::Link(tie) | Write::Unlink(tie) => Some(format!("tie {} {}", tie.ty, tie.key)),
         })
         .collect()
 }

@@ -287,7 +287,11 @@ fn judge(setting: &Setting, baseline: &Key) -> Result<BTreeSet<State>, String> {
                     let title = fields.get("title")?.as_text()?.strip_prefix(&prefix)?;
                     title.split_once(' ')?.0.parse().ok()
                 }
-                Write::Create { .. } | Write::Update { .. } | Write::Delete { .. } => None,
+                Write::Create { .. }
+                | Write::Update { .. }
+                | Write::Delete { .. }
+                | Write::Link(_)
+                | Write::Unlink(_) => None,
             })
             .collect();
         if !opened.is_sorted() {

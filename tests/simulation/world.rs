@@ -13,8 +13,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use lf_module::{
     Batch, Call, CallError, Clock, Connection, Description, Event, Field, FieldType, Key, Kind, Landed, Listen, Number,
-    Page, Random as _, Read, Record, Repeat, Source, TypeShape, Value, Write, Written, json,
-    schema::{Count, How, Listening, Pin},
+    Page, Random as _, Read, Record, Repeat, Source, Tie, TypeShape, Value, Write, Written,
+    call::Origin,
+    json,
+    schema::{Count, Edge, How, Listening, Pin},
 };
 use listen_fire::host::clock::Seeded;
 use smol_str::SmolStr;
@@ -63,6 +65,7 @@ pub(crate) struct World {
 #[derive(Debug, Default)]
 struct State {
     tables: BTreeMap<(SmolStr, SmolStr), BTreeMap<Key, Record>>,
+    ties: Vec<Tie>,
     last_key: u64,
     /// Requests that arrived and are not carried out yet.
     arrived: Vec<Arrived>,
@@ -244,9 +247,15 @@ impl State {
             return Ok(known.clone());
         }
         let (written, line) = match write {
-            Write::Create { ty, origin: _, fields } => {
+            Write::Create { ty, origin, fields } => {
                 let (key, record) = self.create(system, ty, fields);
-                let line = format!("{system}: create {ty} {} -> {key}", plain(fields));
+                let mut under = String::new();
+                if let Origin::Record { ty, key: from, edge } = origin {
+                    let tie = Tie { ty: ty.clone(), key: from.clone(), edge: edge.clone(), to: key.clone() };
+                    under = format!(" under {ty} {from} by {edge}");
+                    self.ties.push(tie);
+                }
+                let line = format!("{system}: create {ty}{under} {} -> {key}", plain(fields));
                 (Written { key: Some(key), created: true, fields: record, ..Written::default() }, line)
             }
             Write::Update { ty, key, fields } => {
@@ -259,6 +268,16 @@ impl State {
             Write::Delete { ty, key } => {
                 self.table(system, ty).remove(key);
                 (Written { key: Some(key.clone()), ..Written::default() }, format!("{system}: delete {ty} {key}"))
+            }
+            Write::Link(tie) => {
+                if !self.ties.contains(tie) {
+                    self.ties.push(tie.clone());
+                }
+                (Written::default(), format!("{system}: link {} {} by {} to {}", tie.ty, tie.key, tie.edge, tie.to))
+            }
+            Write::Unlink(tie) => {
+                self.ties.retain(|there| there != tie);
+                (Written::default(), format!("{system}: unlink {} {} by {} from {}", tie.ty, tie.key, tie.edge, tie.to))
             }
         };
         self.trace.push((*at, line));
@@ -448,7 +467,7 @@ impl Connection for System {
         match write {
             Write::Create { ty, .. } if ty == "Note" => Repeat::ByKey,
             Write::Create { .. } => Repeat::Never,
-            Write::Update { .. } | Write::Delete { .. } => Repeat::Harmless,
+            Write::Update { .. } | Write::Delete { .. } | Write::Link(_) | Write::Unlink(_) => Repeat::Harmless,
         }
     }
 
@@ -492,7 +511,10 @@ impl Source for Looks {
 pub(crate) fn description(module: &str) -> Description {
     let types = match module {
         "#crm" => vec![
-            kept("Company", &["Name", "Status"]),
+            TypeShape {
+                edges: vec![Edge { creatable: true, linkable: true, ..Edge::to("Notes", "Note", Count::Many) }],
+                ..kept("Company", &["Name", "Status"])
+            },
             kept("Note", &["Topic", "Text"]),
             kept("Ping", &["Body"]),
             kept("Pong", &["Body"]),

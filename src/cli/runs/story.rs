@@ -10,7 +10,7 @@ use lf_lang::{
         io::{Failure as RunFailure, Finish},
     },
 };
-use lf_module::json as values;
+use lf_module::{call::Origin, json as values};
 
 use super::list::when;
 use crate::{
@@ -114,11 +114,19 @@ impl Story<'_> {
         let ty = match &intent.request {
             Request::Read { ty, origin: _, pins: _ } | Request::Delete { ty, key: _ } => ty,
             Request::Write(write) => &write.ty,
+            Request::Link { tie, join: _ } => &tie.ty,
         };
         let sent = match &intent.sending {
-            Sending::Create { fields, idempotency: _ } => format!("create {}", show(fields)),
+            Sending::Create { origin: Origin::Root, fields, idempotency: _ } => format!("create {}", show(fields)),
+            Sending::Create { origin: Origin::Record { ty, key, edge }, fields, idempotency: _ } => {
+                format!("create under {ty} {key} by {edge} {}", show(fields))
+            }
             Sending::Update { key, fields, idempotency: _ } => format!("update {key} {}", show(fields)),
             Sending::Delete { key, idempotency: _ } => format!("delete {key}"),
+            Sending::Link { tie, join, idempotency: _ } => {
+                let verb = if *join { "link" } else { "unlink" };
+                format!("{verb} {} by {} {}", tie.key, tie.edge, tie.to)
+            }
         };
         self.step(Some(&ledger::clock(intent.at)), "sent", &format!("{connection} {ty}: {sent}"));
     }
@@ -146,6 +154,7 @@ impl Story<'_> {
                 self.step(Some(at), came, &cut(&values::plain(handle), SHOWN));
             }
             Settlement::Deleted => self.step(Some(at), "deleted", ""),
+            Settlement::Linked => self.step(Some(at), "came back", ""),
             Settlement::Refused(failure) => self.step(Some(at), "refused", &failure.message),
         }
     }

@@ -11,7 +11,7 @@ use lf_lang::{
         io::{FailureKind, Target, WriteRequest},
     },
 };
-use lf_module::{Key, Kind, Landed, Record, Write, Written};
+use lf_module::{Key, Kind, Landed, Record, Write, Written, call::Origin};
 use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
@@ -86,9 +86,13 @@ impl<'a> Change<'a> {
                 let sending = Sending::Delete { key: key.clone(), idempotency: self.idempotency.clone() };
                 Ok(Resolved::Send { sending, base: Record::new(), created: false })
             }
+            Request::Link { tie, join } => {
+                let sending = Sending::Link { tie: tie.clone(), join: *join, idempotency: self.idempotency.clone() };
+                Ok(Resolved::Send { sending, base: Record::new(), created: false })
+            }
             Request::Write(write) => match &write.target {
-                Target::Create if write.unique.is_empty() => Ok(self.create(write)),
-                Target::Create => self.unique(write, open).await,
+                Target::Create { origin } if write.unique.is_empty() => Ok(self.create(write, origin)),
+                Target::Create { .. } => self.unique(write, open).await,
                 Target::Update { key } => self.update(write, key).await,
             },
             Request::Read { ty, .. } => Err(Trouble::Failed(Failure {
@@ -99,9 +103,9 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn create(&self, write: &WriteRequest) -> Resolved {
+    fn create(&self, write: &WriteRequest, origin: &Origin) -> Resolved {
         let fields = resolve::created(&write.entries);
-        let sending = Sending::Create { fields, idempotency: self.idempotency.clone() };
+        let sending = Sending::Create { origin: origin.clone(), fields, idempotency: self.idempotency.clone() };
         Resolved::Send { sending, base: Record::new(), created: true }
     }
 
@@ -140,7 +144,7 @@ impl<'a> Change<'a> {
         let created = open.is_some_and(|open| matches!(open.sending, Sending::Create { .. }));
         let records = resolve::distinct(found);
         match records.as_slice() {
-            [] => Ok(self.create(write)),
+            [] => Ok(self.create(write, &Origin::Root)),
             [Landed { key: Some(key), version: _, fields }] => {
                 Ok(self.against(write, key.clone(), Some(fields), created))
             }
@@ -293,11 +297,14 @@ impl<'a> Change<'a> {
         });
         let settlement = match write {
             Write::Delete { .. } => Settlement::Deleted,
-            Write::Create { ty: _, fields } | Write::Update { ty: _, key: _, fields } => Settlement::Written {
-                handle: position(self.link, self.ty(), key.clone(), over(over(base, fields), &answer)),
-                created: created || is_new,
-                unchanged: false,
-            },
+            Write::Link(_) | Write::Unlink(_) => Settlement::Linked,
+            Write::Create { ty: _, origin: _, fields } | Write::Update { ty: _, key: _, fields } => {
+                Settlement::Written {
+                    handle: position(self.link, self.ty(), key.clone(), over(over(base, fields), &answer)),
+                    created: created || is_new,
+                    unchanged: false,
+                }
+            }
         };
         journal.note(settled(attempt, self.asked, settlement.clone()));
         if action == Action::Create
@@ -346,7 +353,8 @@ impl<'a> Change<'a> {
         });
         match &write {
             Write::Delete { .. } => Settlement::Deleted,
-            Write::Create { ty: _, fields } | Write::Update { ty: _, key: _, fields } => {
+            Write::Link(_) | Write::Unlink(_) => Settlement::Linked,
+            Write::Create { ty: _, origin: _, fields } | Write::Update { ty: _, key: _, fields } => {
                 let imagined = &self.attempt.service.options.imagined;
                 let imagined =
                     imagined.get(&(self.link.id.clone(), self.ty().clone())).into_iter().flat_map(Record::iter);
@@ -381,9 +389,11 @@ impl<'a> Change<'a> {
     fn expectations(&self, sending: &Sending, now: Timestamp) -> Vec<Expectation> {
         let service = self.attempt.service;
         let (key, fields) = match sending {
-            Sending::Create { fields, idempotency: _ } => (None, fields.clone()),
+            Sending::Create { origin: _, fields, idempotency: _ } => (None, fields.clone()),
             Sending::Update { key, fields, idempotency: _ } => (Some(key.clone()), fields.clone()),
             Sending::Delete { key, idempotency: _ } => (Some(key.clone()), Record::new()),
+            // Nobody can tell which fields a system shows to have changed by it.
+            Sending::Link { .. } => return Vec::new(),
         };
         let watches = |listen: &&Listen| {
             listen.ty == *self.ty()

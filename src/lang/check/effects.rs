@@ -71,6 +71,12 @@ impl Effects {
                     self.writes.extend(target.ty.described().cloned());
                     self.expr(target);
                 }
+                StatementKind::Link { from, to, join: _, edge: _ } => {
+                    for end in [from, to] {
+                        self.writes.extend(end.ty.described().cloned());
+                        self.expr(end);
+                    }
+                }
                 StatementKind::Each { path, body } => {
                     self.path(path);
                     self.block(body);

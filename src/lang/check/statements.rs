@@ -101,6 +101,11 @@ impl Body<'_, '_> {
                 self.may_write(Span { end: span.start + 6, ..span });
                 (self.delete(target), false)
             }
+            ast::StatementKind::Link { join, path, to } => {
+                let word = if *join { 4 } else { 6 };
+                self.may_write(Span { end: span.start + word, ..span });
+                (self.link(*join, path, to), false)
+            }
             ast::StatementKind::Each { path, body } => (self.each(path, body), false),
             ast::StatementKind::If { arms, otherwise } => {
                 let (kind, ends) = self.if_statement(arms, otherwise.as_ref());

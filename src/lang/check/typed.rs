@@ -221,6 +221,13 @@ pub enum StatementKind {
     Delete {
         target: Expr,
     },
+    /// Joins two records by an edge, or takes them apart. Both are positions or handles.
+    Link {
+        join: bool,
+        from: Expr,
+        edge: SmolStr,
+        to: Expr,
+    },
     /// The body runs once for each record that the path lands on, which is the last hop's local.
     Each {
         path: Path,

@@ -46,6 +46,10 @@ impl<'a> Uses<'a> {
                 }
             }
             StatementKind::Delete { target } => self.expr(target),
+            StatementKind::Link { path, to, join: _ } => {
+                self.path(path);
+                self.expr(to);
+            }
             StatementKind::Each { path, body } => {
                 self.path(path);
                 self.block(body);

@@ -46,7 +46,13 @@ impl Body<'_, '_> {
         for entry in &write.entries {
             self.entry(&mut entries, entry);
         }
-        let unique = self.unique(write, &mut entries);
+        let unique = match (&target, write.unique.first()) {
+            (WriteTarget::CreateUnder { .. }, Some(line)) => {
+                self.unique_under(line);
+                None
+            }
+            _ => self.unique(write, &mut entries),
+        };
         if act == Act::Create {
             self.required(&mut entries, at);
         }
@@ -102,13 +108,27 @@ impl Body<'_, '_> {
             self.writable(&on, last.edge.span)?;
             return Some((WriteTarget::Create, on, last.edge.span));
         }
-        self.path_start(&path.head)?;
-        self.report(
-            Diagnostic::error(codes::MOV_NOT_BUILT, path.span, "writing under another record is not built yet")
-                .label("starts at a record")
-                .help("write the type from its connection, and set the field that refers to the record"),
-        );
-        None
+        let (owner, last) = self.owner(path)?;
+        let from = owner.ty.described()?.clone();
+        let (on, ..) = hops::edge_of(self.cx, &from, &last.edge)?;
+        let shape = self.cx.graph.shape(&from)?;
+        if !shape.edge(&last.edge.text).is_some_and(|edge| edge.creatable) {
+            let shown = self.cx.graph.show_position(&on);
+            let report = Diagnostic::error(
+                codes::MOV_WRITE_NOT_WRITABLE,
+                last.edge.span,
+                format!("nothing can be created by the edge `{}`", last.edge.text),
+            )
+            .label("the system has no request for it");
+            let root = self.cx.graph.shape(&on).is_some_and(|shape| shape.writable);
+            self.report(if root {
+                report.help(format!("write it from its connection: `write {shown} {{ … }}`"))
+            } else {
+                report
+            });
+            return None;
+        }
+        Some((WriteTarget::CreateUnder { owner, edge: last.edge.text.clone() }, on, last.edge.span))
     }
 
     fn is_local(&self, name: &str) -> bool {
@@ -171,7 +191,7 @@ impl Body<'_, '_> {
     }
 
     /// A position or a handle that is there.
-    fn record_of(&mut self, record: &ast::Expr, what: &str) -> Option<Expr> {
+    pub(super) fn record_of(&mut self, record: &ast::Expr, what: &str) -> Option<Expr> {
         let typed = self.expr(record)?;
         let typed = if typed.ty.present().is_some_and(|ty| ty.described().is_some()) {
             let why = format!("only a record that is there can be {what}");
@@ -221,6 +241,19 @@ impl Body<'_, '_> {
             return None;
         }
         Some(StatementKind::Delete { target })
+    }
+
+    /// A look-up knows nothing of edges: it could find a record that stands elsewhere.
+    fn unique_under(&mut self, line: &ast::Unique) {
+        self.report(
+            Diagnostic::error(
+                codes::MOV_UNIQUE_NOT_FINDABLE,
+                line.span,
+                "a record that is created under another one cannot be found by its fields",
+            )
+            .label("asks for a look-up")
+            .help("walk the edge first, and write only if the record is not there"),
+        );
     }
 
     fn required(&mut self, entries: &mut Entries<'_>, at: Span) {
@@ -343,7 +376,7 @@ impl Body<'_, '_> {
 }
 
 /// What of a hop does not belong in a write.
-fn extra(hop: &ast::Hop) -> Option<Span> {
+pub(super) fn extra(hop: &ast::Hop) -> Option<Span> {
     hop.alias
         .as_ref()
         .map(|alias| alias.span)

@@ -146,6 +146,8 @@ codes! {
     MOV_LIMIT_ZERO                  Error       Files "1";
 
     // writes
+    MOV_LINK_NOT_LINKABLE           Error       Files "1";
+    MOV_LINK_TARGET                 Error       Files "1";
     MOV_DELETE_NOT_DELETABLE        Error       Files "1";
     MOV_UNIQUE_FIELD_MISSING        Error       Files "1";
     MOV_UNIQUE_NOT_FINDABLE         Error       Files "1";

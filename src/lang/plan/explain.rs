@@ -6,7 +6,7 @@ mod exprs;
 
 use std::fmt::Write as _;
 
-use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step};
+use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step, WriteTarget};
 use crate::check::typed::EntryMode;
 use lf_module::call::{ChangeKind, Start};
 
@@ -117,6 +117,7 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
             | Op::Arrange { .. }
             | Op::Write(_)
             | Op::Delete { .. }
+            | Op::Link { .. }
             | Op::Call { .. }
             | Op::Leave { .. }
             | Op::Return(_)
@@ -170,9 +171,15 @@ fn explain_step(out: &mut String, writer: &exprs::Writer<'_>, depth: usize, step
         Op::Write(write) => {
             let bound = write.slot.map(|slot| format!("{} = ", writer.slot(slot))).unwrap_or_default();
             let path = plan.path_of(&write.on);
-            match write.update {
-                None => line(out, depth, format_args!("{bound}write {path}")),
-                Some(record) => line(out, depth, format_args!("{bound}update {} of {path}", writer.expr(record))),
+            match &write.target {
+                WriteTarget::Create => line(out, depth, format_args!("{bound}write {path}")),
+                WriteTarget::Under { record, ty, edge } => {
+                    let under = writer.expr(*record);
+                    line(out, depth, format_args!("{bound}write {path} under {under} of {ty} by {edge}"));
+                }
+                WriteTarget::Update(record) => {
+                    line(out, depth, format_args!("{bound}update {} of {path}", writer.expr(*record)));
+                }
             }
             for by in &write.unique {
                 line(out, depth + 1, format_args!("unique by ({})", by.join(", ")));
@@ -187,6 +194,11 @@ fn explain_step(out: &mut String, writer: &exprs::Writer<'_>, depth: usize, step
                 };
                 line(out, depth + 1, format_args!("{}{sign} {}{tail}", entry.field, writer.expr(entry.value)));
             }
+        }
+        Op::Link { label: _, on, edge, join, from, to } => {
+            let (verb, path) = (if *join { "link" } else { "unlink" }, plan.path_of(on));
+            let (from, to) = (writer.expr(*from), writer.expr(*to));
+            line(out, depth, format_args!("{verb} {from} of {path}-[:{edge}]-> {to}"));
         }
         Op::Delete { label: _, on, target } => {
             line(out, depth, format_args!("delete {} of {}", writer.expr(*target), plan.path_of(on)));

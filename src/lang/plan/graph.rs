@@ -88,6 +88,8 @@ pub enum Verb {
     Writes,
     Updates,
     Deletes,
+    /// Joins its records to others, or takes them apart; `fields` are the edges.
+    Links,
 }
 
 impl Verb {
@@ -98,6 +100,7 @@ impl Verb {
             Self::Writes => "writes",
             Self::Updates => "updates",
             Self::Deletes => "deletes",
+            Self::Links => "links",
         }
     }
 
@@ -106,7 +109,7 @@ impl Verb {
     pub fn changes(self) -> bool {
         match self {
             Self::Reads => false,
-            Self::Writes | Self::Updates | Self::Deletes => true,
+            Self::Writes | Self::Updates | Self::Deletes | Self::Links => true,
         }
     }
 }

@@ -220,6 +220,15 @@ pub enum Op {
         on: TypeRef,
         target: ExprId,
     },
+    /// Joins two records by an edge of `on`, or takes them apart.
+    Link {
+        label: SmolStr,
+        on: TypeRef,
+        edge: SmolStr,
+        join: bool,
+        from: ExprId,
+        to: ExprId,
+    },
     Call {
         label: SmolStr,
         slot: Option<Slot>,
@@ -276,10 +285,23 @@ pub struct Write {
     /// Where the handle goes.
     pub slot: Option<Slot>,
     pub on: TypeRef,
-    /// The record to change; `None` creates.
-    pub update: Option<ExprId>,
+    pub target: WriteTarget,
     pub unique: Vec<Vec<SmolStr>>,
     pub entries: Vec<Entry>,
+}
+
+/// What a write does to which record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteTarget {
+    Create,
+    /// Creates by an edge of this record, which is of type `ty`.
+    Under {
+        record: ExprId,
+        ty: SmolStr,
+        edge: SmolStr,
+    },
+    Update(ExprId),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use super::{
     ir::{
         Block, BlockId, Connection, Constant, Entry, Expr, ExprId, FORMAT, Function, FunctionIndex, Listen, Op, Param,
-        PlaceId, Plan, Slot, Step, Write,
+        PlaceId, Plan, Slot, Step, Write, WriteTarget,
     },
     places::Places,
     testing::Tests,
@@ -281,6 +281,7 @@ impl<'a, 's> Body<'a, 's> {
                 let place = self.shared.places.id(statement.span, &says);
                 self.step(place, Op::Delete { label, on, target: id });
             }
+            StatementKind::Link { join, from, edge, to } => self.link(statement.span, *join, from, edge, to),
             StatementKind::Each { path, body } => {
                 let mut run_body = |lowering: &mut Self| lowering.block(body);
                 self.walk(path, &mut run_body);
@@ -358,21 +359,35 @@ impl<'a, 's> Body<'a, 's> {
         let record = if lead > 0 { values.next() } else { None };
         let says = format!("{verb} {}", self.shared.path(on));
         let place = self.shared.places.id(*span, &says);
-        if let typed::WriteTarget::CreateUnder { owner: _, edge } = target {
-            // No module can do it yet; the checker refuses it, and a plan made otherwise says so when it gets there.
-            let why = format!("creating a record under another one (`-[:{edge}]->`) is not built yet");
-            let why = self.add(Expr::Literal(why.into()));
-            self.step(place, Op::Fail(why));
-            return;
-        }
+        let target = match (target, record) {
+            (typed::WriteTarget::CreateUnder { owner, edge }, Some(record)) => match described(&owner.ty) {
+                Some(from) => WriteTarget::Under { record, ty: from.ty.clone(), edge: edge.clone() },
+                None => return,
+            },
+            (typed::WriteTarget::Update(_), Some(record)) => WriteTarget::Update(record),
+            (
+                typed::WriteTarget::Create | typed::WriteTarget::CreateUnder { .. } | typed::WriteTarget::Update(_),
+                _,
+            ) => WriteTarget::Create,
+        };
         let label = self.label(format!("{verb} {}", self.type_label(on)));
         let mut lowered = Vec::with_capacity(entries.len());
         for (entry, value) in entries.iter().zip(values) {
             let place = self.shared.places.of_field(entry.span, &says, &entry.field);
             lowered.push(Entry { field: entry.field.clone(), place, mode: entry.mode, value });
         }
-        let write = Write { label, slot, on: on.clone(), update: record, unique: unique.clone(), entries: lowered };
+        let write = Write { label, slot, on: on.clone(), target, unique: unique.clone(), entries: lowered };
         self.step(place, Op::Write(Box::new(write)));
+    }
+
+    fn link(&mut self, span: Span, join: bool, from: &typed::Expr, edge: &SmolStr, to: &typed::Expr) {
+        let Some(on) = described(&from.ty).cloned() else { return };
+        let [from, to] = self.operands(&[(from, false), (to, false)])[..] else { return };
+        let verb = if join { "link" } else { "unlink" };
+        let says = format!("{verb} {}-[:{edge}]->", self.shared.path(&on));
+        let label = self.label(format!("{verb} {}.{}", self.type_label(&on), escape(edge)));
+        let place = self.shared.places.id(span, &says);
+        self.step(place, Op::Link { label, on, edge: edge.clone(), join, from, to });
     }
 
     fn type_label(&self, on: &TypeRef) -> String {

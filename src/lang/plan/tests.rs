@@ -18,12 +18,13 @@ use crate::{
     syntax,
 };
 
-const TEXTS: [(&str, &str); 6] = [
+const TEXTS: [(&str, &str); 7] = [
     ("lazy", include_str!("../../../tests/corpus/plan/lazy.mvt")),
     ("triage", include_str!("../../../tests/corpus/plan/triage.mvt")),
     ("values", include_str!("../../../tests/corpus/plan/values.mvt")),
     ("walks", include_str!("../../../tests/corpus/plan/walks.mvt")),
     ("closures", include_str!("../../../tests/corpus/plan/closures.mvt")),
+    ("links", include_str!("../../../tests/corpus/plan/links.mvt")),
     ("writes", include_str!("../../../tests/corpus/plan/writes.mvt")),
 ];
 

@@ -54,7 +54,8 @@ pub struct Intent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sending {
-    Create { fields: lf_module::Record, idempotency: SmolStr },
+    Create { origin: lf_module::call::Origin, fields: lf_module::Record, idempotency: SmolStr },
     Update { key: lf_module::Key, fields: lf_module::Record, idempotency: SmolStr },
     Delete { key: lf_module::Key, idempotency: SmolStr },
+    Link { tie: lf_module::Tie, join: bool, idempotency: SmolStr },
 }

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use lf_module::{
-    call::{Key, Origin},
+    call::{Key, Origin, Tie},
     error::Kind,
     value::{Record, Value},
 };
@@ -58,6 +58,8 @@ pub enum Settlement {
     Written { handle: Value, created: bool, unchanged: bool },
     /// A delete was done.
     Deleted,
+    /// Two records are joined, or apart, as was asked.
+    Linked,
     /// The system said no, for good. Other failures end the attempt in the shell and never reach the machine.
     Refused(Failure),
 }
@@ -87,6 +89,11 @@ pub enum Request {
         ty: SmolStr,
         key: Key,
     },
+    /// Joins two records, or takes them apart.
+    Link {
+        tie: Tie,
+        join: bool,
+    },
 }
 
 impl Request {
@@ -110,7 +117,7 @@ pub struct WriteRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    Create,
+    Create { origin: Origin },
     Update { key: Key },
 }
 

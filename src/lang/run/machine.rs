@@ -45,7 +45,7 @@ pub(super) fn take(plan: &Plan, state: &mut RunState, input: Input) -> Result<()
                 (Op::Write(write), Settlement::Written { handle, created, unchanged: _ }) => {
                     write::settle(state, write, &handle, created)
                 }
-                (Op::Delete { .. }, Settlement::Deleted) => Ok(()),
+                (Op::Delete { .. }, Settlement::Deleted) | (Op::Link { .. }, Settlement::Linked) => Ok(()),
                 (_, found) => Err(journal(format!("`{address}` was answered with {}", kind_of(&found)))),
             };
             went.map_err(|failure| at(failure, place))?;
@@ -163,6 +163,9 @@ fn perform(plan: &Plan, state: &mut RunState, step: &Step) -> Result<Flow, Failu
         }
         Op::Read(read) => read::ask(plan, state, step.place, read).map(Flow::Effect),
         Op::Write(write) => write::ask(plan, state, step.place, write).map(Flow::Effect),
+        Op::Link { label, on, edge, join, from, to } => {
+            write::link(plan, state, step.place, (label, on, edge, *join), (*from, *to)).map(Flow::Effect)
+        }
         Op::Delete { label, on, target } => {
             write::delete(plan, state, step.place, label, on, *target).map(Flow::Effect)
         }
@@ -346,6 +349,7 @@ fn kind_of(settlement: &Settlement) -> &'static str {
         Settlement::Records(_) => "records",
         Settlement::Written { .. } => "a write's answer",
         Settlement::Deleted => "a delete's answer",
+        Settlement::Linked => "a link's answer",
         Settlement::Refused(_) => "a refusal",
     }
 }

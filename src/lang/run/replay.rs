@@ -143,7 +143,7 @@ pub fn retained(entries: &[Entry]) -> Vec<Entry> {
 
 fn is_write(settlement: &Settlement) -> bool {
     match settlement {
-        Settlement::Written { .. } | Settlement::Deleted => true,
+        Settlement::Written { .. } | Settlement::Deleted | Settlement::Linked => true,
         Settlement::Records(_) | Settlement::Refused(_) => false,
     }
 }

@@ -263,6 +263,13 @@ pub enum StatementKind {
     Delete {
         target: Expr,
     },
+    /// `link a-[:E]-> b`, `unlink a-[:E]-> b`
+    Link {
+        /// `link`, not `unlink`.
+        join: bool,
+        path: Path,
+        to: Expr,
+    },
     /// `PATH { … }`
     Each {
         path: Path,

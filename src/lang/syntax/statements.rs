@@ -49,6 +49,7 @@ impl Reader<'_> {
                         StatementKind::Bind { .. }
                         | StatementKind::Write { .. }
                         | StatementKind::Delete { .. }
+                        | StatementKind::Link { .. }
                         | StatementKind::Call(_)
                         | StatementKind::Return(_)
                         | StatementKind::Bad { .. } => false,
@@ -121,10 +122,12 @@ impl Reader<'_> {
                 None
             }
             Rule::linking => {
-                let word = if self.source(span).starts_with("unlink") { "unlink" } else { "link" };
-                let length = if word == "link" { 4 } else { 6 };
-                self.not_built(Span { end: span.start + length, ..span }, &format!("`{word}` is not built yet"));
-                None
+                let join = !self.source(span).starts_with("unlink");
+                let mut children = Children::of(node);
+                let path_node = children.find(Rule::path)?;
+                let path = self.path(path_node);
+                let to = children.find(Rule::term).map(|term| self.term(term).expr)?;
+                Some(StatementKind::Link { join, path: path?, to })
             }
             Rule::habit_for => self.habit_for(node),
             _ => self.plain_statement(node),

@@ -58,6 +58,13 @@ impl Row<'_> {
                         self.effect(Verb::Deletes, on);
                     }
                 }
+                StatementKind::Link { from, to, join: _, edge } => {
+                    self.expr(from);
+                    self.expr(to);
+                    if let Some(on) = from.ty.described() {
+                        self.effect(Verb::Links, on).0.insert(edge.clone());
+                    }
+                }
                 StatementKind::Each { path, body } => {
                     self.path(path);
                     self.block(body);

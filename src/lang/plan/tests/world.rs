@@ -106,10 +106,11 @@ impl World<'_> {
                         handle.fields.set(entry.field.clone(), entry.value.clone());
                     }
                 }
-                let created = write.target == Target::Create && self.seed % 2 == 1;
+                let created = matches!(write.target, Target::Create { .. }) && self.seed % 2 == 1;
                 Settlement::Written { handle: Value::Position(Arc::new(handle)), created, unchanged: false }
             }
             Request::Delete { .. } => Settlement::Deleted,
+            Request::Link { .. } => Settlement::Linked,
         }
     }
 }
@@ -130,7 +131,10 @@ pub(super) fn show(request: &Request) -> String {
         }
         Request::Write(write) => {
             let target = match &write.target {
-                Target::Create => "create".to_owned(),
+                Target::Create { origin: Origin::Root } => "create".to_owned(),
+                Target::Create { origin: Origin::Record { ty, key, edge } } => {
+                    format!("create under {ty} {key} by {edge}")
+                }
                 Target::Update { key } => format!("update {key}"),
             };
             let entries = write.entries.iter().map(|entry| format!("{}={}", entry.field, json::plain(&entry.value)));
@@ -140,5 +144,8 @@ pub(super) fn show(request: &Request) -> String {
                 .to_owned()
         }
         Request::Delete { ty, key } => format!("delete {ty} {key}"),
+        Request::Link { tie, join } => {
+            format!("{} {} {} by {} {}", if *join { "link" } else { "unlink" }, tie.ty, tie.key, tie.edge, tie.to)
+        }
     }
 }

@@ -1,16 +1,18 @@
-//! Building a write or a delete, and reading the handle that comes back.
+//! Building a write, a delete or a link, and reading the handle that comes back.
 
 use std::sync::Arc;
 
 use lf_module::{
-    call::Key,
+    call::{Key, Origin, Tie},
     value::{Record, Value},
 };
+
+use smol_str::SmolStr;
 
 use super::{address, evaluate, position, set};
 use crate::{
     check::typed::EntryMode,
-    plan::ir::{ExprId, PlaceId, Plan, Write},
+    plan::ir::{ExprId, PlaceId, Plan, Write, WriteTarget},
     run::{
         eval::{drift, journal, program},
         io::{Effect, Entry, Failure, Request, Target, WriteRequest},
@@ -21,11 +23,16 @@ use crate::{
 };
 
 pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, write: &Write) -> Result<Effect, Failure> {
-    let target = match write.update {
-        None => Target::Create,
-        Some(record) => {
-            let record = evaluate(plan, state, record)?;
-            Target::Update { key: key_of(&record, &write.on, "changed")? }
+    let target = match &write.target {
+        WriteTarget::Create => Target::Create { origin: Origin::Root },
+        WriteTarget::Under { record, ty, edge } => {
+            let record = evaluate(plan, state, *record)?;
+            let key = key_of(&record, ty, "written under")?;
+            Target::Create { origin: Origin::Record { ty: ty.clone(), key, edge: edge.clone() } }
+        }
+        WriteTarget::Update(record) => {
+            let record = evaluate(plan, state, *record)?;
+            Target::Update { key: key_of(&record, &write.on.ty, "changed")? }
         }
     };
     let mut entries = Vec::with_capacity(write.entries.len());
@@ -45,7 +52,7 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, write: &Wri
         entries.push(Entry { field: entry.field.clone(), mode: entry.mode, value });
     }
     let unique = match target {
-        Target::Create => write.unique.iter().filter_map(|fields| identity(fields, &entries)).collect(),
+        Target::Create { .. } => write.unique.iter().filter_map(|fields| identity(fields, &entries)).collect(),
         Target::Update { .. } => Vec::new(),
     };
     let address = address::of(state, &write.label)?;
@@ -55,7 +62,7 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, write: &Wri
 }
 
 /// One line of `unique by`; `None` if a value is absent or blank, since that identifies nothing.
-fn identity(fields: &[smol_str::SmolStr], entries: &[Entry]) -> Option<Record> {
+fn identity(fields: &[SmolStr], entries: &[Entry]) -> Option<Record> {
     let mut record = Record::new();
     for field in fields {
         let value = &entries.iter().find(|entry| entry.field == *field)?.value;
@@ -76,15 +83,33 @@ pub(super) fn delete(
     target: ExprId,
 ) -> Result<Effect, Failure> {
     let record = evaluate(plan, state, target)?;
-    let key = key_of(&record, on, "deleted")?;
+    let key = key_of(&record, &on.ty, "deleted")?;
     let address = address::of(state, label)?;
     state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
     Ok(Effect::Call { address, place, connection: on.connection, request: Request::Delete { ty: on.ty.clone(), key } })
 }
 
-fn key_of(record: &Value, on: &TypeRef, verb: &str) -> Result<Key, Failure> {
+pub(super) fn link(
+    plan: &Plan,
+    state: &mut RunState,
+    place: PlaceId,
+    (label, on, edge, join): (&str, &TypeRef, &SmolStr, bool),
+    (from, to): (ExprId, ExprId),
+) -> Result<Effect, Failure> {
+    let verb = if join { "linked" } else { "unlinked" };
+    let from = evaluate(plan, state, from)?;
+    let key = key_of(&from, &on.ty, verb)?;
+    let to = evaluate(plan, state, to)?;
+    let to = key_of(&to, &position(&to, verb)?.ty, verb)?;
+    let address = address::of(state, label)?;
+    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
+    let request = Request::Link { tie: Tie { ty: on.ty.clone(), key, edge: edge.clone(), to }, join };
+    Ok(Effect::Call { address, place, connection: on.connection, request })
+}
+
+fn key_of(record: &Value, ty: &SmolStr, verb: &str) -> Result<Key, Failure> {
     let position = position(record, verb)?;
-    position.key.clone().ok_or_else(|| program(format!("a record of `{}` has no key, so it cannot be {verb}", on.ty)))
+    position.key.clone().ok_or_else(|| program(format!("a record of `{ty}` has no key, so it cannot be {verb}")))
 }
 
 /// The handle: what the system answered over what was written, and `created`.

@@ -107,14 +107,14 @@ impl Reference<'_> {
                 let why = self.expr(why, locals)?;
                 return Err(Stop::Fail(plain(&why)));
             }
-            StatementKind::Delete { .. } => panic!("not generated"),
+            StatementKind::Delete { .. } | StatementKind::Link { .. } => panic!("not generated"),
         }
         Ok(())
     }
 
     fn write(&mut self, write: &Write, locals: &mut Locals) -> Eval {
         let target = match &write.target {
-            WriteTarget::Create => Target::Create,
+            WriteTarget::Create => Target::Create { origin: Origin::Root },
             WriteTarget::Update(record) => {
                 let Value::Position(record) = self.expr(record, locals)? else { panic!("a record") };
                 Target::Update { key: record.key.clone().unwrap() }

@@ -43,7 +43,7 @@ fn answer(_: &str, request: &Request) -> Settlement {
             written("create_issue", None, &[("text", "ENG-1".into())])
         }
         Request::Write(_) => written("Company", Some("9"), &[]),
-        Request::Delete { .. } => panic!("nothing is deleted"),
+        Request::Delete { .. } | Request::Link { .. } => panic!("nothing is deleted"),
     }
 }
 
@@ -57,7 +57,7 @@ fn the_first_movement_runs_as_written() {
         ["triage/write tracker.create_issue", "triage/read tracker.search_issues", "triage/[#0]/write crm.Company"]
     );
     let Request::Write(last) = &calls[2].1 else { panic!("the last call is a write") };
-    assert_eq!(last.target, Target::Create);
+    assert_eq!(last.target, Target::Create { origin: Origin::Root });
     assert_eq!(last.entries[0].value, Value::from("2 open; ENG-1"));
 }
 

@@ -29,6 +29,13 @@ impl Layout<'_> {
                 self.write(bind, write)
             }
             StatementKind::Delete { target } => self.after_word("delete", target),
+            StatementKind::Link { join, path, to } => {
+                let word = Doc::text(if *join { "link " } else { "unlink " });
+                let head = self.leading(&path.head);
+                let path = self.path_from(head, path);
+                let to = self.expr(to);
+                Doc::Many(vec![word, path, Doc::text(" "), to])
+            }
             StatementKind::Each { path, body } => {
                 let head = self.leading(&path.head);
                 let path = self.path_from(head, path);
