@@ -109,6 +109,7 @@ pub(super) fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceI
         | Op::Enter { .. }
         | Op::Leave { .. }
         | Op::Delete { .. }
+        | Op::Link { .. }
         | Op::Call { .. }
         | Op::Return(_)
         | Op::Fail(_) => None,
