@@ -119,7 +119,12 @@ impl Process {
 
     async fn create(&self) -> Result<Written, CallError> {
         let fields = record(&[("title", Value::text("Follow up")), ("team", Value::text("ENG"))]);
-        self.connection.write(&Write::Create { ty: "create_issue".into(), fields }, &self.deadline()).await
+        self.connection
+            .write(
+                &Write::Create { ty: "create_issue".into(), origin: lf_module::call::Origin::Root, fields },
+                &self.deadline(),
+            )
+            .await
     }
 }
 
