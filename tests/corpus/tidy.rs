@@ -69,7 +69,9 @@ fn arrows() -> Result<(), String> {
 }
 
 /// The pages with tables of tests. A name is a file, or `file.rs::function`, from the page's folder or the root.
-const TABLES: [&str; 2] = ["tests/README.md", "modules/mcp/tests/README.md"];
+const TABLES: [&str; 3] = ["tests/README.md", "modules/mcp/tests/README.md", PUMP];
+/// The one with a row for each numbered statement.
+const PUMP: &str = "modules/mcp/tests/pump/README.md";
 
 fn named_tests() -> Result<(), String> {
     let mut wrong = Vec::new();
@@ -88,6 +90,14 @@ fn named_tests() -> Result<(), String> {
             if !there {
                 wrong.push(format!("{}: there is no `{name}`", page.display()));
             }
+        }
+    }
+    let pump = read(&root().join(PUMP));
+    for number in (1..=54).chain(59..=64) {
+        let row = pump.lines().find(|line| line.starts_with(&format!("| A{number} |")));
+        let named = row.is_some_and(|row| row.contains(&format!("a{number}_")));
+        if !named {
+            wrong.push(format!("{PUMP}: no test names the statement A{number}"));
         }
     }
     report(&wrong)

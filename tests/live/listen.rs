@@ -15,6 +15,7 @@ use std::{
 use lf_harness::{Reply, Server, Watched, World, watched::Habits};
 use serde_json::Value as Json;
 
+mod hosts;
 mod peers;
 
 const A: &str = "board://a/state.json";
@@ -132,6 +133,45 @@ fn a2_the_version_alone_is_one_line_of_standard_output() {
         assert_eq!(String::from_utf8(ran.stdout).unwrap(), concat!(env!("CARGO_PKG_VERSION"), "\n"));
         assert!(ran.stderr.is_empty());
     }
+    let whole = Command::new(env!("CARGO_BIN_EXE_listen-fire")).arg("--version").output().unwrap();
+    assert_eq!(String::from_utf8(whole.stdout).unwrap(), concat!("listen-fire ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[tokio::test]
+async fn a2_asked_for_its_version_it_asks_nobody() {
+    let (_watched, server, url) = serve(Habits::LEGACY);
+    let ran = output(&[&url, A, "--version"]);
+    assert_eq!(String::from_utf8(ran.stdout).unwrap(), concat!(env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a5_a6_the_flags_name_who_is_not_told_of() {
+    let text = |author: &str, at: &str| {
+        let text = serde_json::json!({"id": at, "author": author, "last_updated": at});
+        serde_json::json!({"texts": [text], "lines": [], "images": []}).to_string()
+    };
+    let (watched, _server, url) = serve(Habits::LEGACY);
+    let flags = ["--ignore-author", "x", "--ignore-author", "user:me", "--ignore-author-prefix", "ai:"];
+    let again = ["--ignore-author-prefix", "bot:"];
+    let mut pump = Pump::start(&[&[&url, A][..], &flags, &again].concat());
+    let connected = pump.until("connected").await.pop().unwrap();
+    assert_eq!(connected["ignoreAuthors"], serde_json::json!(["x", "user:me"]));
+    assert_eq!(connected["ignorePrefixes"], serde_json::json!(["ai:", "bot:"]));
+    pump.until("subscribed").await;
+    let authors = ["user:me", "ai:any", "bot:any", "user:me2", "x-ray", "my-ai:"];
+    for (number, author) in (0..).zip(authors) {
+        watched.change(A, text(author, &number.to_string()));
+        // One read each, so that none is judged by what the next one wrote.
+        let end = Instant::now() + LONG;
+        while watched.reads() < number + 2 {
+            assert!(Instant::now() < end, "it is not read");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+    for author in &authors[3..] {
+        assert_eq!(pump.result().await["trigger"]["author"], *author);
+    }
 }
 
 #[tokio::test]
@@ -187,9 +227,10 @@ async fn a3_a7_a11_flags_stand_anywhere_empty_values_count_for_nothing_and_uris_
 }
 
 #[tokio::test]
-async fn a13_a14_a60_which_channel_carries_what() {
+async fn a9_a13_a14_a60_which_channel_carries_what() {
     for (flag, results, asides) in [
         (None, vec!["resource_updated"], vec!["connected", "stream_open", "subscribed"]),
+        (Some("--verbose"), vec!["connected", "stream_open", "subscribed", "resource_updated"], vec![]),
         (Some("-v"), vec!["connected", "stream_open", "subscribed", "resource_updated"], vec![]),
         (Some("--quiet"), vec!["resource_updated"], vec![]),
     ] {

@@ -53,6 +53,7 @@ struct State {
     sessions: BTreeMap<String, Session>,
     listens: Vec<Listen>,
     count: u64,
+    reads: u64,
     fault: Option<Fault>,
     /// Only these are honoured; all if there is none.
     honours: Option<BTreeSet<String>>,
@@ -177,6 +178,12 @@ impl Watched {
         self.state().sessions.clear();
     }
 
+    /// How often a resource was read.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.state().reads
+    }
+
     /// How many streams are open.
     #[must_use]
     pub fn streams(&self) -> usize {
@@ -222,6 +229,7 @@ impl Watched {
         let modern = received.header("mcp-protocol-version") == Some(MODERN);
         let method = received.rpc();
         let uri = body.pointer("/params/uri").and_then(Value::as_str).unwrap_or_default().to_owned();
+        state.reads += u64::from(method == "resources/read");
         let read = |state: &State| match state.resources.get(&uri) {
             Some(text) => result(json!({"contents": [{"uri": uri, "text": text}]})),
             None => error(if modern { 400 } else { 200 }, -32002, "no such resource"),

@@ -118,19 +118,23 @@ struct Pump<'a> {
     blocked: Arc<AtomicBool>,
     /// For strict echoes.
     memories: BTreeMap<SmolStr, Memory>,
-    /// Since when there is no stream.
-    down: Option<Duration>,
+    /// When the stream was opened that is open.
+    open: Option<Duration>,
+    /// Since when none was of use that was closed, and whether that was told.
+    deaf: (Duration, bool),
 }
 
 impl<'a> Pump<'a> {
     fn new(options: &'a Options, clock: &'a dyn Clock, sink: &'a dyn Sink, blocked: Arc<AtomicBool>) -> Self {
-        Self { options, clock, sink, blocked, memories: BTreeMap::new(), down: Some(clock.monotonic()) }
+        let deaf = (clock.monotonic(), false);
+        Self { options, clock, sink, blocked, memories: BTreeMap::new(), open: None, deaf }
     }
 
     async fn run(&mut self, reports: &mut mpsc::Receiver<Report>, changes: &mut mpsc::Receiver<Seen>) -> Gone {
         loop {
-            let alert = self.options.alert_after.zip(self.down).map(|(after, since)| since + after);
-            let left = alert.map(|at| at.saturating_sub(self.clock.monotonic()));
+            let (since, told) = self.deaf;
+            let after = self.options.alert_after.filter(|_| self.open.is_none() && !told);
+            let left = after.map(|after| (since + after).saturating_sub(self.clock.monotonic()));
             let told = tokio::select! {
                 biased;
                 Some(report) = reports.recv() => self.report(report).await,
@@ -171,12 +175,17 @@ impl<'a> Pump<'a> {
                 .texts("ignoreAuthors", &rules.authors)
                 .texts("ignorePrefixes", &rules.prefixes),
             Report::Opened { reopened } => {
-                self.down = None;
+                self.open = Some(self.clock.monotonic());
                 self.line("stream_open").json("reopened", if reopened { "true" } else { "false" })
             }
             Report::Subscribed(uri) => self.line("subscribed").text("uri", &uri),
-            Report::Closed(reason) => {
-                self.down = Some(self.clock.monotonic());
+            Report::Closed { reason, held } => {
+                // One that is opened again and again, and closed at once, is none.
+                let now = self.clock.monotonic();
+                let age = now.saturating_sub(self.open.take().unwrap_or(now));
+                if held || self.options.alert_after.is_some_and(|after| age >= after) {
+                    self.deaf = (now, false);
+                }
                 self.line("stream_closed").text("reason", Reason::name(reason))
             }
             Report::Still => self.line("still_watching"),
@@ -187,7 +196,7 @@ impl<'a> Pump<'a> {
 
     /// There was no stream for too long: who waits for updates cannot know that none can come.
     async fn alert(&mut self) -> Result<(), Gone> {
-        self.down = None;
+        self.deaf.1 = true;
         let seconds = self.options.alert_after.unwrap_or_default().as_secs().to_string();
         self.result(self.line("listener_down").json("seconds", &seconds).end()).await
     }

@@ -60,8 +60,8 @@ pub(crate) enum Report {
     Opened { reopened: bool },
     /// Updates of this resource will come.
     Subscribed(SmolStr),
-    /// The stream is closed.
-    Closed(Reason),
+    /// The stream is closed. `held`: it was of use; another was only opened.
+    Closed { reason: Reason, held: bool },
     /// All is well.
     Still,
     /// Something went wrong, and will be tried again.

@@ -3,6 +3,7 @@
 
 mod day;
 mod gaps;
+mod hostile;
 mod leaving;
 mod liveness;
 mod modern;

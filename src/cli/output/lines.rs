@@ -16,6 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 
 /// How many lines on standard error wait for a slow reader; more are lost, since nothing may wait for them.
 const ASIDES: usize = 256;
+/// How long until a full pipe that does not wait is tried again.
+const FULL: Duration = Duration::from_millis(5);
 /// How long the last line may take at the end.
 const LAST: Duration = Duration::from_millis(500);
 
@@ -73,9 +75,12 @@ impl Lines {
 #[expect(deprecated, reason = "it is unsound for a descriptor that is closed meanwhile; this one is never closed")]
 async fn hung_up() {
     // What cannot be watched, like a file, has no other end.
-    if let Ok(out) = AsyncFd::with_interest(io::stdout(), Interest::ERROR) {
-        while let Ok(mut guard) = out.ready(Interest::ERROR).await {
-            if guard.ready().is_error() {
+    // A pipe's other end is told of as an error, a socket's as the end of writing. That it can be written to is of no
+    // interest, but only with it the latter is told.
+    const CLOSED: Interest = Interest::WRITABLE.add(Interest::ERROR);
+    if let Ok(out) = AsyncFd::with_interest(io::stdout(), CLOSED) {
+        while let Ok(mut guard) = out.ready(CLOSED).await {
+            if guard.ready().is_error() || guard.ready().is_write_closed() {
                 return;
             }
             guard.clear_ready();
@@ -89,6 +94,27 @@ async fn hung_up() {
     std::future::pending::<()>().await;
 }
 
+/// Writes all of it, also to a pipe that whoever shares it has set not to wait: there a write fails while it is full.
+fn whole(to: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match patiently(|| to.write(bytes))? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => bytes = bytes.get(written..).unwrap_or_default(),
+        }
+    }
+    patiently(|| to.flush())
+}
+
+fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match act() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(FULL),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 fn writer<W: Write>(
     name: &str,
     mut lines: mpsc::Receiver<String>,
@@ -99,7 +125,7 @@ fn writer<W: Write>(
         let mut to = to();
         while let Some(mut line) = lines.blocking_recv() {
             line.push('\n');
-            if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
+            if whole(&mut to, line.as_bytes()).is_err() {
                 // Nobody reads any more; that the channel closes says so.
                 break;
             }

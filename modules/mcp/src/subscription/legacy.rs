@@ -70,6 +70,7 @@ impl Subscription {
                     if trouble.then == Then::Lost || busy == BUSY {
                         return self.refused(course, &trouble, opened, proved);
                     }
+                    self.watching.send_replace(false);
                     let wait = self.failed(&trouble);
                     self.wait(course, wait).await;
                     continue;
@@ -77,8 +78,11 @@ impl Subscription {
             };
             self.reports.say(Report::Opened { reopened: opened });
             (busy, course.refused) = (0, 0);
-            if subscribed && !stream.resumed {
-                self.resources.look();
+            if subscribed {
+                self.watching.send_replace(true);
+                if !stream.resumed {
+                    self.resources.look();
+                }
             }
             opened = true;
             let side = Box::pin(async {
@@ -95,7 +99,7 @@ impl Subscription {
             });
             let lived = self.live(course, events, IDLE, &mut stream, side).await;
             proved |= lived.good;
-            self.reports.say(Report::Closed(lived.end.reason()));
+            self.reports.say(lived.report());
             match &lived.end {
                 End::Lost => return self.lost(proved),
                 End::Failed(trouble) => return self.failed(trouble),

@@ -50,6 +50,8 @@ pub(crate) struct Inside {
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
     Nowhere,
+    /// A session is there, but nothing may be asked in it yet.
+    Opening(Arc<Inside>),
     Legacy(Arc<Inside>),
     Modern,
 }
@@ -145,6 +147,7 @@ impl Link {
         };
         let session = Session::of(answer, session_id).map_err(|error| Trouble::new(error.message))?;
         let inside = Arc::new(Inside { session, lost: Notify::new() });
+        self.enter(Place::Opening(inside.clone()));
         let what = "notifications/initialized";
         let telling = self.wire.tell(message::notification(what, None), self.envelope(Some(&inside.session), &[]));
         let told = within(self.clock(), DEADLINE, telling).await;
@@ -153,12 +156,12 @@ impl Link {
             Some(outcome) => self.trouble(Asked::Opening, &outcome, what),
             None => late(what),
         };
-        self.close(&inside).await;
+        self.leave().await;
         Err(trouble)
     }
 
     /// Ends a session at the server, as far as that can be had in a short time.
-    pub(crate) async fn close(&self, inside: &Inside) {
+    async fn close(&self, inside: &Inside) {
         if inside.session.id.is_some() {
             let ending = self.wire.delete(self.envelope(Some(&inside.session), &[]));
             // A server may refuse it, and it may be gone; both are fine.
@@ -169,7 +172,7 @@ impl Link {
     /// Says good-bye, wherever it is just now.
     pub(crate) async fn leave(&self) {
         let place = std::mem::replace(&mut *self.slot(), Place::Nowhere);
-        if let Place::Legacy(inside) = place {
+        if let Place::Opening(inside) | Place::Legacy(inside) = place {
             self.close(&inside).await;
         }
     }
@@ -245,7 +248,9 @@ impl Link {
         let id = self.id();
         let mut params = format!(r#"{{"uri":{}"#, message::quoted(uri));
         let (session, extra) = match place {
-            Place::Nowhere => return Err(Trouble::new(format!("`{method}`: there is no session just now"))),
+            Place::Nowhere | Place::Opening(_) => {
+                return Err(Trouble::new(format!("`{method}`: there is no session just now")));
+            }
             Place::Legacy(inside) => (Some(&*inside.session), Vec::new()),
             Place::Modern => {
                 params.extend([r#","_meta":"#, &era::meta()]);

@@ -55,6 +55,11 @@ pub(super) struct Lived {
 }
 
 impl Lived {
+    pub(super) fn report(&self) -> Report {
+        let held = self.good && !matches!(self.end, End::Failed(_));
+        Report::Closed { reason: self.end.reason(), held }
+    }
+
     /// How long to wait before the next.
     pub(super) fn wait(&self) -> Wait {
         if !self.good {

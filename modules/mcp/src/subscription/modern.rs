@@ -39,9 +39,9 @@ impl Subscription {
             let events = match self.link.listen(id, &uris).await {
                 Ok(events) => events,
                 Err(trouble) => {
+                    self.watching.send_replace(false);
                     let wait = self.failed(&trouble);
                     if unknown(&trouble) {
-                        self.watching.send_replace(false);
                         self.doubt(course);
                         return wait;
                     }
@@ -66,9 +66,12 @@ impl Subscription {
                 std::future::pending().await
             };
             let lived = self.live(course, events, IDLE, &mut messages, side).await;
-            self.reports.say(Report::Closed(lived.end.reason()));
+            self.reports.say(lived.report());
             let wait = match &lived.end {
-                End::Failed(trouble) => self.failed(trouble),
+                End::Failed(trouble) => {
+                    self.watching.send_replace(false);
+                    self.failed(trouble)
+                }
                 End::Ended | End::Dropped | End::Idle | End::Lost => lived.wait(),
             };
             self.wait(course, wait).await;

@@ -12,7 +12,7 @@ use std::{
 use indexmap::IndexMap;
 use lf_module::{Value, json};
 use smol_str::SmolStr;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::{
     attempt::Hears,
@@ -30,6 +30,8 @@ const PARTS: usize = 256;
 /// How often a look after a gap is tried, and the waits between.
 const LOOKS: u32 = 3;
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How many resources are looked at at once: hundreds may be watched, and a server that is just back has enough to do.
+const LOOKING: usize = 8;
 
 /// One watched resource.
 #[derive(Debug)]
@@ -65,6 +67,7 @@ pub(crate) struct Resources {
     /// Whose messages count: those with the id of this subscription, in the newer generation.
     only: Mutex<Option<u64>>,
     ids: Mutex<SeenIds>,
+    looking: Semaphore,
 }
 
 impl Hears for Resources {
@@ -80,7 +83,13 @@ impl Hears for Resources {
 impl Resources {
     pub(crate) fn new(uris: &[SmolStr], options: Options) -> Self {
         let resource = |uri: &SmolStr| Resource { uri: uri.clone(), state: Mutex::default(), wake: Notify::new() };
-        Self { all: uris.iter().map(resource).collect(), options, only: Mutex::default(), ids: Mutex::default() }
+        Self {
+            all: uris.iter().map(resource).collect(),
+            options,
+            only: Mutex::default(),
+            ids: Mutex::default(),
+            looking: Semaphore::new(LOOKING),
+        }
     }
 
     pub(crate) fn uris(&self) -> impl Iterator<Item = &SmolStr> {
@@ -207,7 +216,18 @@ impl Resources {
     /// A look: news, if the content is another than when it was last read.
     async fn looked(&self, resource: &Resource, link: &Link, reports: &Reports) -> Option<Seen> {
         for look in 1.. {
-            let trouble: Trouble = match link.read(&resource.uri).await {
+            let turn = tokio::select! {
+                biased;
+                turn = self.looking.acquire() => turn.ok(),
+                // A push does not wait for a look, and reading for it is looking.
+                () = resource.wake.notified() => {
+                    lock(&resource.state).look = true;
+                    return None;
+                }
+            };
+            let read = link.read(&resource.uri).await;
+            drop(turn);
+            let trouble: Trouble = match read {
                 Ok(contents) => {
                     let mut state = lock(&resource.state);
                     let new = content(&contents);
@@ -239,7 +259,7 @@ impl Resources {
             }
             tokio::select! {
                 () = link.clock().sleep(LOOK_AGAIN * look) => {}
-                // A push does not wait for a look, and reading for it is looking.
+                // The same.
                 () = resource.wake.notified() => {
                     lock(&resource.state).look = true;
                     return None;

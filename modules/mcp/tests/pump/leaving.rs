@@ -44,6 +44,18 @@ async fn a52_while_it_waits_for_the_stream_it_ends_its_session_too() {
 }
 
 #[tokio::test]
+async fn a52_a_session_that_is_just_being_opened_is_ended_too() {
+    let setting = Setting::new(Habits::LEGACY);
+    setting.watched.fault(|received| (received.rpc() == "notifications/initialized").then(Reply::silence));
+    let mut stage = setting.start();
+    stage.pass(5).await;
+    stage.stop();
+    stage.pass(1).await;
+    assert!(stage.ended());
+    assert_eq!(stage.got("DELETE")[0].header("mcp-session-id"), Some("session-1"));
+}
+
+#[tokio::test]
 async fn a52_without_a_session_there_is_nothing_to_end() {
     for habits in [Habits { sessions: false, ..Habits::LEGACY }, Habits::MODERN] {
         let mut stage = Setting::new(habits).listening().await;

@@ -26,17 +26,32 @@ async fn a38_it_says_that_it_is_still_watching_every_two_minutes() {
 }
 
 #[tokio::test]
-async fn a38_without_a_session_it_does_not_say_so() {
-    let mut stage = Setting::new(Habits::LEGACY).listening().await;
-    stage.kill();
+async fn a38_it_does_not_say_so_of_a_server_that_is_away() {
+    for habits in [Habits::LEGACY, Habits::MODERN] {
+        let mut stage = Setting::new(habits).listening().await;
+        stage.kill();
+        stage.pass(600).await;
+        assert_eq!(stage.count("still_watching"), 0, "{habits:?}");
+        stage.revive();
+        while stage.watched.streams() == 0 {
+            stage.pass(1).await;
+        }
+        for _ in 0..6 {
+            stage.pass(25).await;
+            stage.watched.say(": alive\n\n");
+        }
+        assert_eq!(stage.count("still_watching"), 1, "{habits:?}: {:?}", stage.happened());
+    }
+}
+
+#[tokio::test]
+async fn a38_it_does_not_say_so_before_the_subscriptions_stand() {
+    let setting = Setting::new(Habits::LEGACY);
+    setting.watched.fault(|received| (received.rpc() == "resources/subscribe").then(|| Reply::status(500)));
+    let stage = setting.start();
     stage.pass(600).await;
-    let still = stage.count("still_watching");
-    stage.revive();
-    stage.pass(60).await;
-    assert_eq!(stage.count("subscribed"), 4);
-    // The session was thought to live until the server was back and did not know it.
-    let lost = stage.happened().iter().position(|event| event == "stream_closed").unwrap();
-    assert!(stage.happened()[..lost].iter().all(|event| event != "still_watching"), "{still}");
+    assert!(stage.count("stream_open") > 10);
+    assert_eq!(stage.count("still_watching"), 0);
 }
 
 #[tokio::test]
@@ -73,6 +88,24 @@ async fn a40_every_request_of_the_opening_has_a_deadline() {
         assert_eq!(stage.count("error"), 1, "{method}");
         assert!(stage.messages("error")[0].contains("in time"), "{method}");
         assert_eq!(stage.count("subscribed"), 2, "{method}: and then it works: {:?}", stage.asides());
+    }
+}
+
+#[tokio::test]
+async fn a40_the_deadline_covers_the_whole_answer() {
+    for method in ["initialize", "resources/subscribe"] {
+        let setting = Setting::new(Habits::LEGACY).with(|options| options.resync = false);
+        let mut first = true;
+        setting.watched.fault(move |received| {
+            let hit = received.rpc() == method && std::mem::take(&mut first);
+            hit.then(|| Reply::raw_json(" ".repeat(3600)).trickle(Duration::from_secs(1)))
+        });
+        let stage = setting.start();
+        stage.pass(29).await;
+        assert_eq!(stage.count("error"), 0, "{method}");
+        stage.pass(5).await;
+        assert_eq!(stage.count("error"), 1, "{method}: {:?}", stage.messages("error"));
+        assert_eq!(stage.count("subscribed"), 2, "{method}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Opening: the order, the headers, what is said.
 
+use std::time::Duration;
+
 use lf_harness::{
     Feed, Reply, Step,
     watched::{Habits, stream_of},
@@ -49,6 +51,43 @@ async fn a13_a17_what_is_said_of_a_start_without_updates() {
 }
 
 #[tokio::test]
+async fn a17_each_event_has_its_fields_and_no_others() {
+    let setting = Setting::new(Habits::LEGACY).one().ignoring(&["ai:claude"]);
+    let mut stage = setting.with(|options| options.alert_after = Some(Duration::from_secs(60))).listening().await;
+    stage.watched.change(A, "no json");
+    stage.pass(130).await;
+    stage.watched.end_streams(&Step::Close);
+    stage.watched.write(A, "no json either");
+    stage.pass(40).await;
+    stage.kill();
+    stage.pass(100).await;
+    let table = [
+        ("connected", vec!["mcpUrl", "ignoreAuthors", "ignorePrefixes"]),
+        ("stream_open", vec!["reopened"]),
+        ("subscribed", vec!["uri"]),
+        ("resource_updated", vec!["uri", "trigger"]),
+        ("stream_closed", vec!["reason"]),
+        ("still_watching", vec![]),
+        ("error", vec!["message"]),
+        ("filter_error", vec!["uri", "message"]),
+        ("listener_down", vec!["seconds"]),
+    ];
+    let lines = [stage.results(), stage.asides()].concat();
+    for (event, fields) in table {
+        let found: Vec<_> = lines.iter().filter(|line| line["event"] == event).collect();
+        assert!(!found.is_empty(), "no `{event}` in {lines:#?}");
+        for line in found {
+            let mut names: Vec<_> = line.as_object().unwrap().keys().skip(2).map(String::as_str).collect();
+            if line["resync"] == true {
+                assert_eq!(names.pop(), Some("resync"));
+            }
+            assert_eq!(names, fields, "{line}");
+        }
+    }
+    assert!(stage.results().iter().any(|line| line["resync"] == true));
+}
+
+#[tokio::test]
 async fn a14_verbose_says_everything_to_the_reader_of_results() {
     let stage = Setting::new(Habits::LEGACY).with(|options| options.verbose = true).listening().await;
     stage.watched.push(A);
@@ -77,6 +116,35 @@ async fn a21_a22_a24_what_is_sent_with_each_request() {
     }
     assert_eq!(stage.got("GET")[0].header("accept"), Some("text/event-stream"));
     assert_eq!(stage.got("GET")[0].header("accept-encoding"), Some("identity"), "nothing keeps events back");
+}
+
+#[tokio::test]
+async fn a22_the_revision_that_the_server_chose_goes_on_every_later_request() {
+    let setting = Setting::new(Habits::LEGACY);
+    setting.watched.fault(|received| match (received.method.as_str(), received.rpc().as_str()) {
+        (_, "initialize") => {
+            let result = json!({
+                "protocolVersion": "2025-03-26",
+                "capabilities": {"resources": {"subscribe": true}},
+                "serverInfo": {"name": "older", "version": "1"},
+            });
+            let answer = json!({"jsonrpc": "2.0", "id": received.rpc_id(), "result": result});
+            Some(Reply::json(&answer).header("Mcp-Session-Id", "older-1"))
+        }
+        ("GET", _) => Some(stream_of(Feed::new().1)),
+        (_, "notifications/initialized" | "resources/subscribe") => {
+            Some(Reply::json(&json!({"jsonrpc": "2.0", "id": received.rpc_id(), "result": {}})))
+        }
+        _ => None,
+    });
+    let stage = setting.start();
+    stage.pass(5).await;
+    let later: Vec<_> = stage.received().into_iter().skip(2).collect();
+    assert!(later.len() >= 4, "{later:?}");
+    for one in later {
+        assert_eq!(one.header("mcp-protocol-version"), Some("2025-03-26"), "{one:?}");
+        assert_eq!(one.header("mcp-session-id"), Some("older-1"), "{one:?}");
+    }
 }
 
 #[tokio::test]
@@ -176,6 +244,13 @@ async fn a59_redirects_are_followed_within_the_origin_only() {
         assert!(elsewhere.server.received().is_empty(), "{status} left the origin");
         assert!(stage.count("error") > 0, "{status}");
     }
+    // One that leads to itself is not followed for ever.
+    let setting = Setting::new(Habits::LEGACY);
+    setting.watched.fault(|_| Some(Reply::status(307).header("Location", "/mcp")));
+    let stage = setting.start();
+    stage.pass(5).await;
+    assert!(stage.messages("error")[0].contains("307"), "{:?}", stage.messages("error"));
+    assert!(stage.received().len() < 40, "{}", stage.received().len());
     for status in [301, 302, 303] {
         let setting = Setting::new(Habits::LEGACY);
         setting.watched.fault(move |received| {

@@ -75,6 +75,20 @@ async fn a44_a_request_that_finds_the_session_gone_renews_it() {
 }
 
 #[tokio::test]
+async fn a44_an_answer_to_a_ping_that_finds_the_session_gone_renews_it() {
+    let stage = Setting::new(Habits::LEGACY).listening().await;
+    let mut refuse = true;
+    stage.watched.fault(move |received| {
+        let answer = received.method == "POST" && received.rpc().is_empty();
+        (answer && std::mem::take(&mut refuse)).then(|| Reply::status(404))
+    });
+    stage.watched.say("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n");
+    stage.pass(3).await;
+    assert_eq!(stage.reasons(), ["lost_session"]);
+    assert_eq!((stage.count("connected"), stage.count("subscribed")), (2, 4));
+}
+
+#[tokio::test]
 async fn a44_five_times_busy_is_lost() {
     let stage = Setting::new(Habits::LEGACY).listening().await;
     stage.pass(40).await;
@@ -154,6 +168,28 @@ async fn a46_a_mere_opening_does_not_reset_the_delay() {
 }
 
 #[tokio::test]
+async fn a46_a_stream_that_lived_half_a_minute_resets_the_delay() {
+    let stage = Setting::new(Habits::LEGACY).listening().await;
+    for _ in 0..30 {
+        stage.pass(1).await;
+        stage.watched.end_streams(&Step::Close);
+    }
+    while stage.watched.streams() == 0 {
+        stage.pass(1).await;
+    }
+    stage.pass(31).await;
+    let times = |stage: &super::stage::Stage| stage.got("GET").iter().map(|one| one.at).collect::<Vec<_>>();
+    let before = times(&stage).len();
+    for _ in 0..2 {
+        stage.watched.end_streams(&Step::Close);
+        stage.pass(1).await;
+    }
+    let gets = times(&stage);
+    assert_eq!(gets.len(), before + 2, "at once, and then after a second");
+    assert_eq!(gets[before + 1] - gets[before], Duration::from_millis(1900), "90 % by the die, after one second");
+}
+
+#[tokio::test]
 async fn a48_retry_after_is_honoured() {
     let setting = Setting::new(Habits::LEGACY);
     let mut first = true;
@@ -197,9 +233,35 @@ async fn a50_an_alert_tells_the_reader_of_results_that_it_is_deaf() {
     assert_eq!(lines.len(), 1, "once for each time");
     assert_eq!((&lines[0]["event"], &lines[0]["seconds"]), (&"listener_down".into(), &300.into()));
     stage.revive();
-    stage.pass(40).await;
+    stage.pass(70).await;
     stage.kill();
     stage.watched.forget();
     stage.pass(400).await;
     assert_eq!(stage.results().iter().filter(|line| line["event"] == "listener_down").count(), 2);
+}
+
+#[tokio::test]
+async fn a50_a_stream_that_is_opened_in_vain_again_and_again_is_no_stream() {
+    let refusals: [fn(&lf_harness::Received) -> Option<Reply>; 2] = [
+        // Subscribing is refused each time.
+        |received| (received.rpc() == "resources/subscribe").then(|| Reply::status(500)),
+        // The stream ends as soon as it is open.
+        |received| (received.method == "GET").then(|| Reply::events(": bye\n\n")),
+    ];
+    for refusal in refusals {
+        let setting = Setting::new(Habits::LEGACY).with(|options| options.alert_after = Some(Duration::from_secs(300)));
+        setting.watched.fault(refusal);
+        let stage = setting.start();
+        stage.pass(290).await;
+        assert!(stage.count("stream_open") > 5);
+        assert!(stage.results().is_empty());
+        stage.pass(3600).await;
+        assert_eq!(stage.results().len(), 1, "told, and once");
+        stage.watched.heal();
+        stage.pass(100).await;
+        stage.watched.fault(refusal);
+        stage.watched.forget();
+        stage.pass(400).await;
+        assert_eq!(stage.results().len(), 2, "told again after it was well");
+    }
 }

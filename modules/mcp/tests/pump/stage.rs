@@ -132,7 +132,13 @@ impl Setting {
 
 fn parsed(lines: &Mutex<Vec<String>>) -> Vec<Json> {
     let lines = lines.lock().unwrap();
-    lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let parse = |line: &String| {
+        let parsed: Json = serde_json::from_str(line).unwrap();
+        let first: Vec<_> = parsed.as_object().unwrap().keys().take(2).cloned().collect();
+        assert_eq!(first, ["ts", "event"], "a16: {line}");
+        parsed
+    };
+    lines.iter().map(parse).collect()
 }
 
 impl Stage {

@@ -135,6 +135,33 @@ async fn a36_updates_that_come_while_a_read_runs_share_the_next_one_a_line_each(
 }
 
 #[tokio::test]
+async fn a36_updates_of_one_resource_are_told_in_the_order_in_which_they_came() {
+    let stage = Setting::new(Habits::LEGACY).one().listening().await;
+    let (answer, feed) = Feed::new();
+    let mut feed = Some(feed);
+    // The first is read late; the second would be there before it.
+    stage.watched.fault(move |received| {
+        let first = received.rpc() == "resources/read";
+        first.then(|| feed.take().map(|feed| Reply::steps(vec![Step::Feed(feed)]))).flatten()
+    });
+    stage.watched.change(A, "first");
+    stage.pass(1).await;
+    stage.watched.change(A, board(&[("2", "user:2", "2")]));
+    stage.pass(1).await;
+    assert!(stage.results().is_empty());
+    let id = stage.got("resources/read").pop().unwrap().rpc_id();
+    let contents = json!([{"uri": A, "text": board(&[("1", "user:1", "1")])}]);
+    let body = json!({"jsonrpc": "2.0", "id": id, "result": {"contents": contents}}).to_string();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    answer.send(Step::Send((head + &body).into_bytes())).unwrap();
+    drop(answer);
+    stage.pass(1).await;
+    let lines = stage.results();
+    let ids: Vec<_> = lines.iter().map(|line| line["trigger"]["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["1", "2"]);
+}
+
+#[tokio::test]
 async fn a36_a_reader_that_takes_nothing_loses_nothing_and_the_stream_stays_open() {
     let stage = Setting::new(Habits::LEGACY).listening().await;
     stage.room(0);
