@@ -19,6 +19,7 @@ use url::Url;
 use crate::{
     endpoint::Endpoint,
     message::{self, Incoming, RpcError},
+    oauth::Signer,
     session::Session,
     stream::EventStream,
     text::{self, clean},
@@ -203,7 +204,14 @@ impl Wire {
     /// Sends it signed in, where a token is what signs in. A token that the server refuses is renewed once; a server
     /// that refuses has done nothing, so this is no repetition.
     async fn signed(&self, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
-        let Some(signer) = &self.endpoint.signer else { return self.http.open(request.clone(), bounds).await };
+        match &self.endpoint.signer {
+            None => self.http.open(request.clone(), bounds).await,
+            // Signing in is large and rare; requests are many, and one for each resource may be under way.
+            Some(signer) => Box::pin(self.signed_by(signer, request, bounds)).await,
+        }
+    }
+
+    async fn signed_by(&self, signer: &Signer, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
         let unsigned = |error| Failure::Unsigned(Box::new(error));
         let until = bounds.until.unwrap_or_else(|| self.ports.clock.monotonic() + self.patience);
         let mut pass = signer.pass(until).await.map_err(unsigned)?;

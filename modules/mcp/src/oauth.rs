@@ -319,7 +319,7 @@ impl Signer {
             let credential = self.keeper.current().await.ok()?;
             let mut grant = Grant::of(&credential)?;
             grant.wanted = union(&grant.wanted, scopes);
-            self.keeper.replace(&grant.into_credential(&credential)).await.ok()
+            self.keeper.replace(&grant.to_credential(&credential)).await.ok()
         };
         if kept.await != Some(true) {
             self.keeper.unlock().await;
@@ -375,7 +375,7 @@ impl Signer {
         match tokens::refresh(&self.net, &asking, token, home, clock.now(), until).await {
             Ok(grant) => {
                 let credential = self.keeper.current().await?;
-                if self.keeper.replace(&grant.into_credential(&credential)).await? {
+                if self.keeper.replace(&grant.to_credential(&credential)).await? {
                     self.know(grant.clone());
                     tracing::debug!("{}: the token of `{}` was renewed", crate::NAME, self.name);
                     return Ok((grant.access, true));
@@ -458,7 +458,7 @@ impl Signer {
                 return Err(error);
             }
         };
-        if !self.keeper.replace(&grant.into_credential(&credential)).await? {
+        if !self.keeper.replace(&grant.to_credential(&credential)).await? {
             return Err(CallError::passing(format!("the credential `{}` was changed by others meanwhile", self.name)));
         }
         let token = grant.access.clone();

@@ -96,7 +96,7 @@ impl Grant {
     }
 
     /// The credential with this grant in it.
-    pub(crate) fn into_credential(&self, credential: &Credential) -> Credential {
+    pub(crate) fn to_credential(&self, credential: &Credential) -> Credential {
         let mut kept = Map::new();
         let mut put = |name: &str, value: Option<Value>| drop(value.map(|value| kept.insert(name.to_owned(), value)));
         let method = match self.client.method {
@@ -184,7 +184,7 @@ mod tests {
     fn a_grant_comes_back_as_it_was_kept_and_does_not_print() {
         let credential = Credential { name: "x".into(), kind: "mcp".into(), fields: indexmap::IndexMap::new() };
         for grant in [grant(Some("2026-01-01T01:00:00Z")), Grant { refresh: None, issuer: None, ..grant(None) }] {
-            let kept = grant.into_credential(&credential);
+            let kept = grant.to_credential(&credential);
             assert_eq!(Grant::of(&kept), Some(grant.clone()));
             let shown = format!("{grant:?} {:?} {:?}", kept, grant.about(grant.since));
             for secret in ["access-1", "refresh-1", "hush"] {
