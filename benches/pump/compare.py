@@ -255,7 +255,9 @@ async def faults(make, server):
         subject = make()
         await subject.start()
         await until(server.listened, 30)
-        await asyncio.sleep(2)
+        await asyncio.sleep(1)
+        server.change(URIS[2])
+        await until(lambda: subject.lines, 10)
         subject.lines.clear()
         made = lost = 0
         back = []

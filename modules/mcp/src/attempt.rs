@@ -211,7 +211,7 @@ impl Wire {
         }
     }
 
-    async fn signed_by(&self, signer: &Signer, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
+    async fn signed_by(&self, signer: &Arc<Signer>, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
         let unsigned = |error| Failure::Unsigned(Box::new(error));
         let until = bounds.until.unwrap_or_else(|| self.ports.clock.monotonic() + self.patience);
         let mut pass = signer.pass(until).await.map_err(unsigned)?;
