@@ -117,15 +117,11 @@ async fn server_memory_gives_one_line_for_each_write_in_both_generations() {
         let peer = memory(&folder);
         let mut pump = Pump::start(&["--era", era, &peer.url, GRAPH]);
         pump.until("subscribed").await;
-        let mut quickest = LONG;
         for number in 0..10 {
-            let at = Instant::now();
             write(&peer.url, &format!("{era} {number} {}", std::process::id())).await;
             let line = pump.result().await;
-            quickest = quickest.min(at.elapsed());
             assert_eq!((&line["uri"], &line["trigger"]), (&json!(GRAPH), &Json::Null), "{era}");
         }
-        assert!(quickest < Duration::from_millis(100), "{era}: {quickest:?}");
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert!(pump.results.try_recv().is_err(), "{era}: one line for each");
     }
