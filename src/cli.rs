@@ -21,6 +21,7 @@ mod fmt;
 mod input;
 mod ledger;
 mod listen;
+mod listens;
 mod output;
 mod plan;
 mod run;
@@ -76,6 +77,8 @@ enum Command {
     Fire(fire::Arguments),
     /// Look at what ran and what waits, and decide about it
     Runs(runs::Arguments),
+    /// Look at the listens, switch one off at once, and on again
+    Listens(listens::Arguments),
     /// Show the page, rooms and metrics without running movements (not built yet)
     Serve(Unbuilt),
     /// Show what the files would do: as text, JSON, Mermaid or a picture
@@ -133,6 +136,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(&arguments, shell),
         Command::Fire(arguments) => fire::run(&arguments, shell),
         Command::Runs(arguments) => runs::run(arguments, shell),
+        Command::Listens(arguments) => listens::run(arguments, shell),
         Command::Serve(rest) => refuse("serve", rest),
         Command::Plan(arguments) => start::blocking(shell, plan::run(arguments, shell)),
         Command::Test(rest) => refuse("test", rest),

@@ -59,6 +59,9 @@ pub enum StoreError {
     /// The disk is full or the database is away: nothing was written; trying again may help.
     #[error("{0}")]
     Away(String),
+    /// The listen is switched off: nothing of it is begun.
+    #[error("the listen is switched off")]
+    Off,
 }
 
 /// Where a run stands.
@@ -308,6 +311,11 @@ pub trait Inbox: Send + Sync {
     async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError>;
     /// How many runs of the listen wait or run (`Ready`, `Running`, `Retry`): what holds its source back.
     async fn open(&self, listen: &str) -> Result<u64, StoreError>;
+    /// Switches a listen off, since `now`, or on again. Of one that is off nothing is claimed from here on, and no
+    /// intent is taken into a journal. Answers whether it was the other way before.
+    async fn switch(&self, listen: &str, off: bool, now: Timestamp) -> Result<bool, StoreError>;
+    /// The listens that are switched off, and since when.
+    async fn switched_off(&self) -> Result<BTreeMap<SmolStr, Timestamp>, StoreError>;
 }
 
 /// Room for claims: how many more runs of each listen, and in all.
@@ -332,12 +340,13 @@ pub trait Runs: Send + Sync {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Vec<Claimed>, StoreError>;
-    /// When the next run can become claimable by time alone (a retry, a lease end).
+    /// When the next run can become claimable by time alone (a retry, a lease end), of the listens that are on.
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
     /// Keeps claims alive. Answers the runs that were taken over, or ended, in between: stop those.
     async fn renew(&self, claims: &[(RunId, Fence)], until: Timestamp) -> Result<Vec<RunId>, StoreError>;
     /// Appends to the journal, in order. An [`Entry::Started`] among them also marks the run's plan. `expect`:
-    /// stored with the intent, in the same transaction.
+    /// stored with the intent, in the same transaction. An intent of a listen that is switched off is refused with
+    /// [`StoreError::Off`], and all that came with it.
     async fn append(
         &self,
         run: RunId,
@@ -345,9 +354,6 @@ pub trait Runs: Send + Sync {
         entries: Vec<Entry>,
         expect: Vec<Expectation>,
     ) -> Result<(), StoreError>;
-    /// The expected change of a settled create got its key: for every watcher of the same run, connection, type and
-    /// values whose key is still open.
-    async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError>;
     /// The expected write was refused: nothing will show. For every watcher of the same run, connection, type and
     /// values.
     async fn unexpect(&self, run: RunId, refused: &Expectation) -> Result<(), StoreError>;

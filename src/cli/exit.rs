@@ -98,7 +98,7 @@ impl From<Unfit> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match &error {
-            StoreError::Missing(_) | StoreError::State(_) => Exit::NotSo,
+            StoreError::Missing(_) | StoreError::State(_) | StoreError::Off => Exit::NotSo,
             StoreError::Fenced | StoreError::Unusable(_) | StoreError::Away(_) => Exit::Damaged,
         };
         Self::new(exit, error.to_string())

@@ -53,6 +53,10 @@ async fn work(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure> {
     // With a runner at work on this store, it is that one's to run; else it runs here.
     let lock = opened.lock_runner();
     let listen = change.listen.clone();
+    if opened.store.switched_off().await?.contains_key(&listen) {
+        let why = format!("the listen `{listen}` is switched off, so nothing fires `{}`", arguments.function);
+        return Err(Failure::new(Exit::NotSo, why).help(format!("`listen-fire listens enable '{listen}'`")));
+    }
     let taken = TakeIn { runs: vec![change], ..TakeIn::default() };
     let [id] = opened.store.take_in(&listen, taken, now).await?.try_into().unwrap_or([RunId(0)]);
     let Ok(_lock) = lock else {

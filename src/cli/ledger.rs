@@ -164,6 +164,10 @@ fn words(what: &What) -> (Option<Style>, String) {
         What::Held { connection, until, why } => {
             (Some(Style::Yellow), format!("{connection} is held until {}: {why}", clock(*until)))
         }
+        What::SwitchedOff { since } => {
+            (Some(Style::Yellow), format!("is switched off since {}: nothing of it is begun", clock(*since)))
+        }
+        What::SwitchedOn => (Some(Style::Green), "is switched on and goes on where it was".to_owned()),
         What::Unhealthy { failures: 0 | 1, why } => (Some(Style::Red), format!("unhealthy: {why}")),
         What::Unhealthy { failures, why } => {
             (Some(Style::Red), format!("unhealthy, {failures} failures in a row: {why}"))
@@ -189,6 +193,8 @@ fn spot(what: &What) -> Option<&Spot> {
         | What::Ended { .. }
         | What::TakenOver
         | What::Held { .. }
+        | What::SwitchedOff { .. }
+        | What::SwitchedOn
         | What::Unhealthy { .. }
         | What::Healthy
         | What::Fatal { .. } => None,
@@ -260,6 +266,8 @@ fn event(what: &What) -> (&'static str, Value) {
         What::Held { connection, until, why } => {
             ("held", json!({ "connection": connection, "until": until, "why": why }))
         }
+        What::SwitchedOff { since } => ("switched_off", json!({ "since": since })),
+        What::SwitchedOn => ("switched_on", json!({})),
         What::Unhealthy { failures, why } => ("unhealthy", json!({ "failures": failures, "why": why })),
         What::Healthy => ("healthy", json!({})),
         What::Fatal { why } => ("fatal", json!({ "why": why })),

@@ -69,6 +69,8 @@ pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> 
     }
 }
 
+pub(super) use list::when;
+
 fn missing(id: RunId) -> Failure {
     Failure::new(Exit::NotSo, format!("there is no run #{id}")).help("`listen-fire runs list` shows them")
 }

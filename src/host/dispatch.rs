@@ -1,6 +1,10 @@
 //! Claims runs while there is room, keeps the claims alive, and ends them when the runner ends.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use smol_str::SmolStr;
@@ -42,7 +46,12 @@ pub(super) async fn run(service: Arc<Service>, mut looked: watch::Receiver<bool>
     let mut dispatch =
         Dispatch { service: service.clone(), running: BTreeMap::new(), tasks: JoinSet::new(), held_back: 0 };
     let mut renewal = service.clock.monotonic() + service.options.lease / 3;
+    let mut look = service.clock.monotonic() + LOOK;
     while !service.stopping.is_cancelled() {
+        if service.clock.monotonic() >= look || service.asked.swap(false, Ordering::Relaxed) {
+            service.look_at_switches().await;
+            look = service.clock.monotonic() + LOOK;
+        }
         let before = (*looked.borrow_and_update(), dispatch.held_back);
         let claimed = match dispatch.claim().await {
             Ok(claimed) => claimed,
@@ -84,6 +93,10 @@ impl Dispatch {
         let claims =
             service.patiently(|| store.claim(&options.owner, &room, service.clock.now(), options.lease)).await?;
         let claimed = claims.len();
+        // Only of a listen that is on there are claims: it was switched on since the store was asked last.
+        if claims.iter().any(|claim| service.is_off(&claim.run.listen)) {
+            service.look_at_switches().await;
+        }
         for claim in claims {
             self.start(claim);
         }
@@ -197,7 +210,11 @@ impl Dispatch {
                 Ok(0) => {}
                 Ok(left) => {
                     let changes = if left == 1 { "1 change waits".to_owned() } else { format!("{left} changes wait") };
-                    let why = "for a held connection or behind a run that a person decides on";
+                    let why = if self.service.is_off(&listen.name) {
+                        "until it is switched on again"
+                    } else {
+                        "for a held connection or behind a run that a person decides on"
+                    };
                     self.service.tally().problem(format!("`{}`: {changes} {why}", listen.name));
                 }
                 Err(error) => tracing::warn!("the store did not say what is left: {error}"),

@@ -175,6 +175,9 @@ async fn perform(
     if service.stopping.is_cancelled() {
         return Err(Trouble::Stopping);
     }
+    if service.is_off(&attempt.run.listen) {
+        return Err(Trouble::Off);
+    }
     if journal.is_over() {
         let message =
             format!("the run's journal is larger than {} bytes, the limit for one run", service.limits.journal);
@@ -257,6 +260,9 @@ fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) 
         Trouble::Away { connection, until, why } => {
             let reason = format!("{WAITS}`{connection}`, which is away: {why}");
             Release::Back { at: Some(until), reason: Some(reason), entries: journal.take() }
+        }
+        Trouble::Off => {
+            Release::Back { at: None, reason: Some("its listen is switched off".to_owned()), entries: journal.take() }
         }
         Trouble::Stopping => Release::Back { at: None, reason: None, entries: journal.take() },
         Trouble::Refused(failure) | Trouble::Failed(failure) => ended(attempt, journal, Finish::Failed(failure)),

@@ -66,7 +66,12 @@ impl<'a> Journal<'a> {
         }
         let entries = self.take();
         let (store, run, fence) = (&self.service.store, self.run, self.fence);
-        self.service.patiently(|| store.append(run, fence, entries.clone(), expect.clone())).await?;
+        let stored = self.service.patiently(|| store.append(run, fence, entries.clone(), expect.clone())).await;
+        if let Err(StoreError::Off) = stored {
+            // Nothing is sent; what was learned before is kept by whatever ends the claim.
+            self.waiting = entries.into_iter().filter(|entry| !matches!(entry, Entry::Intent(_))).collect();
+        }
+        stored?;
         self.service.settled.notify_waiters();
         Ok(())
     }

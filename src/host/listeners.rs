@@ -119,6 +119,10 @@ impl Listener<'_> {
     async fn run(&mut self) -> Result<(), Stop> {
         loop {
             self.room().await?;
+            // It was looked at in the only way that there is: a person wants nothing of it.
+            if self.service.options.once && self.service.is_off(&self.listen.name) {
+                return Ok(());
+            }
             let Some(mut source) = self.open().await? else {
                 if self.gives_up() {
                     return Ok(());
@@ -127,7 +131,8 @@ impl Listener<'_> {
             };
             loop {
                 self.room().await?;
-                match self.next(source.as_mut()).await? {
+                let Some(answer) = self.next(source.as_mut()).await? else { break };
+                match answer {
                     Ok(batch) => {
                         let over = batch.events.is_empty()
                             || batch.events.iter().any(|event| matches!(event, Event::ListingEnded { .. }));
@@ -151,13 +156,15 @@ impl Listener<'_> {
         }
     }
 
-    /// Waits until no more runs of this listen wait than may (R6), and until its connection is not held.
+    /// Waits until no more runs of this listen wait than may (R6), its connection is not held, and nobody has switched
+    /// it off.
     async fn room(&self) -> Result<(), Stop> {
         loop {
             let service = self.service;
             let settled = service.settled.notified();
             let open = service.patiently(|| service.store.open(&self.listen.name)).await?;
-            let held = service.holds.held(self.connection.as_str()).await.is_some();
+            let off = service.is_off(&self.listen.name);
+            let held = off || service.holds.held(self.connection.as_str()).await.is_some();
             if open < service.limits.waiting && !held {
                 return if service.stopping.is_cancelled() { Err(Stop::Stopping) } else { Ok(()) };
             }
@@ -195,8 +202,12 @@ impl Listener<'_> {
         }
     }
 
-    async fn next(&mut self, source: &mut dyn Source) -> Result<Result<Batch, CallError>, Stop> {
+    /// What the source says next; `None` if the listen was switched off meanwhile. Opened anew, the source goes on from
+    /// what is stored.
+    async fn next(&mut self, source: &mut dyn Source) -> Result<Option<Result<Batch, CallError>>, Stop> {
         let service = self.service;
+        let mut switches = service.switches();
+        let off = switches.wait_for(|off| off.contains_key(&self.listen.name));
         let asked = async {
             let Some(quiet) = self.quiet else { return source.next().await };
             let mut answer = source.next();
@@ -215,7 +226,8 @@ impl Listener<'_> {
         tokio::select! {
             biased;
             () = service.stopping.cancelled() => Err(Stop::Stopping),
-            answer = asked => Ok(answer),
+            Ok(_) = off => Ok(None),
+            answer = asked => Ok(Some(answer)),
         }
     }
 

@@ -156,6 +156,10 @@ pub enum What {
     TakenOver,
     /// A connection is held.
     Held { connection: SmolStr, until: Timestamp, why: String },
+    /// A person switched the listen off: nothing of it is begun.
+    SwitchedOff { since: Timestamp },
+    /// It goes on where it was.
+    SwitchedOn,
     /// A source failed three times in a row, or says nothing any more.
     Unhealthy { failures: u32, why: String },
     /// A source that was unhealthy works again.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use lf_lang::{
 };
 use lf_module::{Clock, Connection, Random, TypeShape};
 use smol_str::SmolStr;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -50,6 +50,8 @@ pub(super) struct Service {
     pub(super) identities: Identities,
     /// Something may be claimable.
     pub(super) work: Notify,
+    /// A person may have changed the store.
+    pub(super) asked: AtomicBool,
     /// A write was settled, or a run ended.
     pub(super) settled: Notify,
     /// Nothing new is begun.
@@ -57,6 +59,8 @@ pub(super) struct Service {
     /// What still runs is dropped where it stands.
     pub(super) abandon: CancellationToken,
     pub(super) breakers: Breakers,
+    /// Listens that a person switched off, as the store last said.
+    off: watch::Sender<BTreeMap<SmolStr, Timestamp>>,
     /// Connections whose credential was refused, and how often in a row.
     locked_out: Mutex<BTreeMap<SmolStr, u32>>,
     tally: Mutex<Summary>,
@@ -79,10 +83,12 @@ impl Service {
             news,
             identities: Identities::default(),
             work: Notify::new(),
+            asked: AtomicBool::new(false),
             settled: Notify::new(),
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
             breakers: Breakers::default(),
+            off: watch::Sender::default(),
             locked_out: Mutex::default(),
             tally: Mutex::default(),
         }
@@ -90,6 +96,37 @@ impl Service {
 
     pub(super) fn listen(&self, name: &str) -> Option<&Listen> {
         self.plan.listens.iter().find(|listen| listen.name == name)
+    }
+
+    /// Whether a person switched the listen off.
+    pub(super) fn is_off(&self, listen: &str) -> bool {
+        self.off.borrow().contains_key(listen)
+    }
+
+    /// The same, to be told of changes.
+    pub(super) fn switches(&self) -> watch::Receiver<BTreeMap<SmolStr, Timestamp>> {
+        self.off.subscribe()
+    }
+
+    /// Asks the store which listens are switched off, and tells what changed.
+    pub(super) async fn look_at_switches(&self) {
+        let off = match self.store.switched_off().await {
+            Ok(off) => off,
+            // Whoever is at work meets the store itself before it sends anything.
+            Err(error) => return tracing::warn!("the store did not say what is switched off: {error}"),
+        };
+        let before = self.off.borrow().clone();
+        if off == before {
+            return;
+        }
+        for listen in &self.plan.listens {
+            match (before.contains_key(&listen.name), off.get(&listen.name)) {
+                (false, Some(since)) => self.tell(&listen.name, None, What::SwitchedOff { since: *since }),
+                (true, None) => self.tell(&listen.name, None, What::SwitchedOn),
+                (true, Some(_)) | (false, None) => {}
+            }
+        }
+        self.off.send_replace(off);
     }
 
     pub(super) fn connection(&self, key: &ConnectionKey) -> Option<Arc<dyn Connection>> {

@@ -1,6 +1,6 @@
 //! From the first task to the last: start, drain, end.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use tokio::{sync::watch, task::JoinSet};
 
@@ -66,6 +66,7 @@ impl Handle {
 
     /// Looks for work now, not at the next turn: a person changed the store.
     pub fn wake(&self) {
+        self.service.asked.store(true, Ordering::Relaxed);
         self.service.work.notify_one();
     }
 
@@ -99,6 +100,7 @@ async fn supervise(service: Arc<Service>) {
         service.fatal(&error);
         return;
     }
+    service.look_at_switches().await;
     let mut sources = JoinSet::new();
     if service.options.listen {
         for index in 0..service.plan.listens.len() {

@@ -25,6 +25,8 @@ pub(super) enum Trouble {
     Failed(Failure),
     /// The journal could not be written.
     Store(StoreError),
+    /// A person switched the listen off.
+    Off,
     /// The runner stops.
     Stopping,
 }
@@ -42,6 +44,13 @@ impl Trouble {
 
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        match error {
+            StoreError::Off => Self::Off,
+            StoreError::Fenced
+            | StoreError::Missing(_)
+            | StoreError::State(_)
+            | StoreError::Unusable(_)
+            | StoreError::Away(_) => Self::Store(error),
+        }
     }
 }

@@ -144,6 +144,14 @@ impl Inbox for MemoryStore {
     async fn open(&self, listen: &str) -> Result<u64, StoreError> {
         self.read(|data| data.open(listen)).await
     }
+
+    async fn switch(&self, listen: &str, off: bool, now: Timestamp) -> Result<bool, StoreError> {
+        self.write(Step::Order, |data| Ok(data.switch(listen, off, micros(now)))).await
+    }
+
+    async fn switched_off(&self) -> Result<BTreeMap<SmolStr, Timestamp>, StoreError> {
+        self.read(Data::switched_off).await
+    }
 }
 
 #[async_trait]
@@ -174,14 +182,6 @@ impl Runs for MemoryStore {
         expect: Vec<Expectation>,
     ) -> Result<(), StoreError> {
         self.write(Step::Append, |data| data.append(run, fence, entries, expect)).await
-    }
-
-    async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError> {
-        self.write(Step::Expect, |data| {
-            data.expect_key(run, pending, key);
-            Ok(())
-        })
-        .await
     }
 
     async fn unexpect(&self, run: RunId, refused: &Expectation) -> Result<(), StoreError> {

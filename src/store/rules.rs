@@ -241,6 +241,11 @@ pub(super) fn plan_of(entries: &[Entry]) -> Option<&PlanId> {
     })
 }
 
+/// Whether something is about to be sent.
+pub(super) fn intends(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| matches!(entry, Entry::Intent(_)))
+}
+
 /// The last write that was about to be sent and of which nothing is known.
 fn open_intent(entries: &[Entry]) -> Option<&Address> {
     let mut open: Vec<&Address> = Vec::new();

@@ -184,6 +184,14 @@ impl Inbox for SqliteStore {
     async fn open(&self, listen: &str) -> Result<u64, StoreError> {
         self.reader.open(listen).await
     }
+
+    async fn switch(&self, listen: &str, off: bool, now: Timestamp) -> Result<bool, StoreError> {
+        self.small(Small::Switch { listen: listen.into(), off: off.then(|| micros(now)) }).await
+    }
+
+    async fn switched_off(&self) -> Result<BTreeMap<SmolStr, Timestamp>, StoreError> {
+        self.reader.switched_off().await
+    }
 }
 
 #[async_trait]
@@ -225,21 +233,11 @@ impl Runs for SqliteStore {
             run,
             fence,
             plan: rules::plan_of(&entries).cloned(),
+            intends: rules::intends(&entries),
             entries: codec::entry_texts(&entries)?,
             expect: expect.into_iter().map(expected).collect(),
         };
         self.writer.send(Op::Append, input).await
-    }
-
-    async fn expect_key(&self, run: RunId, pending: &Expectation, key: &Key) -> Result<(), StoreError> {
-        let write = Small::ExpectKey {
-            run: run.0,
-            connection: pending.connection.clone(),
-            ty: pending.ty.clone(),
-            fields: codec::record_text(pending.fields.clone()),
-            key: key.0.clone(),
-        };
-        self.small(write).await.map(drop)
     }
 
     async fn unexpect(&self, run: RunId, refused: &Expectation) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@ mod bare;
 mod check;
 mod credential;
 mod fmt;
+mod listens;
 pub(crate) mod mcp;
 mod mend;
 pub(crate) mod place;

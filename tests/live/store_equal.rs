@@ -24,7 +24,7 @@ enum Act {
     Release { claim: usize, stale: bool, how: u8 },
     Order { run: i64, order: usize },
     Fulfil { listen: usize, id: i64 },
-    ExpectKey { run: i64 },
+    Switch { listen: usize, off: bool },
     Unexpect { run: i64 },
     Prune { runs: u64, most: Option<u64> },
     Pass { seconds: i64 },
@@ -50,7 +50,7 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(claim, stale, how)| Act::Release { claim: claim.index(64), stale, how }),
         3 => (1..20_i64, 0..5_usize).prop_map(|(run, order)| Act::Order { run, order }),
         1 => (0..2_usize, 1..6_i64).prop_map(|(listen, id)| Act::Fulfil { listen, id }),
-        1 => (1..10_i64).prop_map(|run| Act::ExpectKey { run }),
+        2 => (0..2_usize, any::<bool>()).prop_map(|(listen, off)| Act::Switch { listen, off }),
         1 => (1..10_i64).prop_map(|run| Act::Unexpect { run }),
         1 => (0..60_u64, prop::option::of(0..5_u64)).prop_map(|(runs, most)| Act::Prune { runs, most }),
         4 => (0..15_i64).prop_map(|seconds| Act::Pass { seconds }),
@@ -125,9 +125,7 @@ async fn carry_out(store: &dyn Store, act: &Act, now: i64, claims: &[(RunId, Fen
             let batch = TakeIn { fulfilled: vec![*id], ..TakeIn::default() };
             format!("{:?}", store.take_in(LISTENS[*listen], batch, at(now)).await)
         }
-        Act::ExpectKey { run } => {
-            format!("{:?}", store.expect_key(RunId(*run), &expectation("l", RunId(*run)), &key("made")).await)
-        }
+        Act::Switch { listen, off } => format!("{:?}", store.switch(LISTENS[*listen], *off, at(now)).await),
         Act::Unexpect { run } => {
             format!("{:?}", store.unexpect(RunId(*run), &expectation("l", RunId(*run))).await)
         }
@@ -149,6 +147,7 @@ async fn content(store: &dyn Store, now: i64) -> Vec<String> {
     }
     content.push(format!("{:?}", store.counts().await.unwrap()));
     content.push(format!("{:?}", store.listens().await.unwrap()));
+    content.push(format!("{:?}", store.switched_off().await.unwrap()));
     content.push(format!("{:?}", store.next_due(at(now)).await.unwrap()));
     for listen in LISTENS {
         content.push(format!("{:?}", store.position(listen).await.unwrap()));

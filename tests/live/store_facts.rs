@@ -14,7 +14,7 @@ use crate::store_sample::*;
 
 on_every_store!(
     an_expectation_lives_until_it_is_fulfilled,
-    a_pending_expectation_gets_its_key,
+    of_a_listen_that_is_off_nothing_begins,
     a_refused_write_expects_nothing,
     an_identity_is_remembered,
     of_two_holds_the_later_stays,
@@ -43,22 +43,42 @@ async fn an_expectation_lives_until_it_is_fulfilled(store: &dyn Store) {
     assert_eq!(store.expectations("m").await.unwrap().len(), 1);
 }
 
-async fn a_pending_expectation_gets_its_key(store: &dyn Store) {
-    take(store, &[("a", "1")]).await;
-    let claimed = claim(store, "o", 1).await;
-    let run = claimed[0].run.id;
-    let mut other = expectation("l", run);
-    other.fields = fields("something else");
-    let mut keyed = expectation("l", run);
-    keyed.key = Some(key("known"));
-    let expect = vec![expectation("l", run), expectation("m", run), other, keyed];
-    store.append(run, claimed[0].fence, Vec::new(), expect).await.unwrap();
-    store.expect_key(run, &expectation("l", run), &key("new")).await.unwrap();
-    let keys = async |watcher| -> Vec<_> {
-        store.expectations(watcher).await.unwrap().into_iter().map(|(_, expectation)| expectation.key).collect()
-    };
-    assert_eq!(keys("l").await, [Some(key("new")), None, Some(key("known"))]);
-    assert_eq!(keys("m").await, [Some(key("new"))]);
+async fn of_a_listen_that_is_off_nothing_begins(store: &dyn Store) {
+    take(store, &[("a", "1"), ("b", "2"), ("c", "3")]).await;
+    store.take_in("m", batch([change("m", "a", "1")]), at(0)).await.unwrap();
+    let claimed = store.claim("o", &room(&[("l", 1)], 9), at(1), LEASE).await.unwrap();
+    let (run, fence) = (claimed[0].run.id, claimed[0].fence);
+    assert!(store.switch("l", true, at(2)).await.unwrap());
+    assert!(!store.switch("l", true, at(3)).await.unwrap(), "it is off already");
+    assert_eq!(store.switched_off().await.unwrap().into_iter().collect::<Vec<_>>(), [("l".into(), at(2))]);
+
+    let both = room(&[("l", 9), ("m", 9)], 9);
+    let other = store.claim("o", &both, at(4), LEASE).await.unwrap();
+    assert_eq!(other.iter().map(|claim| claim.run.listen.as_str()).collect::<Vec<_>>(), ["m"]);
+    let refused = store.append(run, fence, vec![note("read"), intent("w")], vec![expectation("m", run)]).await;
+    assert!(matches!(refused, Err(StoreError::Off)), "{refused:?}");
+    assert_fenced(&store.append(run, older(fence), vec![intent("w")], Vec::new()).await);
+    assert_eq!((journal(store, run).await, store.expectations("m").await.unwrap()), (vec![], vec![]));
+    // What is known by then is kept, and the run goes back to its place.
+    store.append(run, fence, vec![settled("w")], Vec::new()).await.unwrap();
+    release(store, &claimed[0], Release::Back { at: None, reason: None, entries: Vec::new() }, 5).await;
+    let retried = Release::Retry { at: at(60), reason: "again".to_owned(), entries: Vec::new() };
+    release(store, &other[0], retried, 5).await;
+    assert_eq!(store.claim("o", &both, at(6), LEASE).await.unwrap(), []);
+    assert_eq!(store.next_due(at(6)).await.unwrap(), Some(at(60)), "of the listen that is on");
+    store.switch("m", true, at(6)).await.unwrap();
+    assert_eq!(store.next_due(at(6)).await.unwrap(), None, "time alone moves nothing of a listen that is off");
+
+    assert!(store.switch("l", false, at(7)).await.unwrap());
+    assert!(!store.switch("l", false, at(7)).await.unwrap());
+    assert_eq!(ids(&claim(store, "o", 8).await).len(), 3, "all that waited");
+    assert_eq!(state(store, run).await, State::Running);
+    // One that was never heard of can be off before it begins, and is forgotten with all else of it.
+    assert!(store.switch("n", true, at(9)).await.unwrap());
+    assert_eq!(store.listens().await.unwrap(), ["l", "m"]);
+    store.drop_listen("n", at(9)).await.unwrap();
+    store.drop_listen("m", at(9)).await.unwrap();
+    assert!(store.switched_off().await.unwrap().is_empty());
 }
 
 async fn a_refused_write_expects_nothing(store: &dyn Store) {

@@ -131,6 +131,8 @@ fn tell(world: &Arc<World>, news: &News) {
                 }
                 What::Held { connection, why, .. } => format!("{connection} is held: {why}"),
                 What::Unhealthy { why, .. } => format!("{}: unhealthy: {why}", item.listen),
+                What::SwitchedOff { .. } => format!("{}: switched off", item.listen),
+                What::SwitchedOn => format!("{}: switched on", item.listen),
                 What::Healthy => format!("{}: healthy", item.listen),
                 What::WouldWrite { ty, sent, .. } => format!("{run}: would write {ty} {sent}"),
                 What::Fatal { why } => format!("the store failed: {why}"),

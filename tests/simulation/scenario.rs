@@ -8,7 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use listen_fire::{
     host::Options,
     store::{
-        Ledger as _, Order, RunId, State,
+        Inbox as _, Ledger as _, Order, RunId, State,
         memory::{Faultless, MemoryStore},
     },
 };
@@ -168,7 +168,8 @@ fn outside(world: &World, now: Timestamp, words: &str) -> bool {
             let polls: Vec<Timestamp> = world.polls(ty).into_iter().filter(|at| *at >= since).collect();
             let apart = polls.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs_f64());
             let least = apart.fold(f64::INFINITY, f64::min);
-            world.note(now, format!("{} polls of {ty} in the last {last}, at least {least:.1}s apart", polls.len()));
+            let apart = if polls.len() > 1 { format!(", at least {least:.1}s apart") } else { String::new() };
+            world.note(now, format!("{} polls of {ty} in the last {last}{apart}", polls.len()));
         }
         ("busiest", _, _) => world.note(now, format!("at most {} calls at once", world.busiest())),
         _ => return false,
@@ -196,6 +197,12 @@ async fn inside(living: &mut Living, words: &str) {
             };
             world.note(now, format!("operator {what} run {id}"));
             living.setting.store.order(RunId(id.parse().unwrap()), order, now).await.unwrap();
+            living.handle.wake();
+        }
+        ["operator", "switches", way @ ("off" | "on"), listen @ ..] => {
+            let listen = listen.join(" ");
+            world.note(now, format!("operator switches {way} {listen}"));
+            assert!(living.setting.store.switch(&listen, *way == "off", now).await.unwrap());
             living.handle.wake();
         }
         ["state", "of", id] => {

@@ -16,7 +16,7 @@ use libtest_mimic::{Failed, Trial};
 use listen_fire::{
     host::{Options, clock::Seeded},
     store::{
-        Ledger as _, Run, State, StoreError,
+        Inbox as _, Ledger as _, Run, State, StoreError,
         memory::{Faultless, Faults, MemoryStore, Step, Verdict, When},
     },
 };
@@ -144,6 +144,7 @@ fn day(seed: u64) -> Result<BTreeSet<State>, String> {
     setting.from = end;
 
     let mut schedule = people(&dice, end);
+    let mut switched = Vec::new();
     let deaths = pick(4);
     for _ in 0..deaths {
         let faults = Chance {
@@ -154,7 +155,7 @@ fn day(seed: u64) -> Result<BTreeSet<State>, String> {
         setting.store = setting.store.reopen(Arc::new(faults));
         let most = Duration::from_secs_f64(90.0 * dice.unit());
         let (_, end) = live(&setting, Some(most), async |living: &mut Living| {
-            act(living, &mut schedule).await;
+            act(living, &mut schedule, &mut switched).await;
             living.quiet().await;
         });
         setting.from = end;
@@ -162,53 +163,77 @@ fn day(seed: u64) -> Result<BTreeSet<State>, String> {
     // The weather clears, and everything that was taken in comes to its end.
     setting.store = setting.store.reopen(Arc::new(Faultless));
     let (quiet, _) = live(&setting, None, async |living: &mut Living| {
-        act(living, &mut schedule).await;
+        act(living, &mut schedule, &mut switched).await;
         living.setting.world.set_weather(Weather { delay: weather.delay, ..Weather::default() });
         living.quiet().await;
     });
     quiet.ok_or("the last life never came to rest")?;
-    judge(&setting, &baseline)
+    judge(&setting, &baseline, &switched)
 }
 
 fn named(name: &str) -> Record {
     Record::from_iter([("Name", Value::text(name))])
 }
 
+/// What people do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Deed {
+    Create(String),
+    /// One of those that are there.
+    Rename(u64, String),
+    /// The listen.
+    Switch {
+        off: bool,
+    },
+}
+
+/// When its listen was switched, and which way.
+type Switched = Vec<(Timestamp, bool)>;
+
 /// What people do, in order of time.
-fn people(dice: &Seeded, from: Timestamp) -> Vec<(Timestamp, Option<u64>, String)> {
+fn people(dice: &Seeded, from: Timestamp) -> Vec<(Timestamp, Deed)> {
     let names = ["Acme", "Birch", "Cedar", "Dale", "Acme"];
-    let mut acts: Vec<(Timestamp, Option<u64>, String)> = (0..3 + dice.bits() % 8)
+    let mut acts: Vec<(Timestamp, Deed)> = (0..3 + dice.bits() % 8)
         .map(|_| {
             let at = from.checked_add(Duration::from_secs(dice.bits() % 120)).unwrap();
             let name = names[usize::try_from(dice.bits() % 5).unwrap()].to_owned();
-            let of = dice.bits().is_multiple_of(3).then(|| dice.bits());
-            (at, of, name)
+            let deed = if dice.bits().is_multiple_of(3) { Deed::Rename(dice.bits(), name) } else { Deed::Create(name) };
+            (at, deed)
         })
         .collect();
+    if dice.bits().is_multiple_of(2) {
+        let off = from.checked_add(Duration::from_secs(dice.bits() % 90)).unwrap();
+        acts.push((off, Deed::Switch { off: true }));
+        let on = off.checked_add(Duration::from_secs(1 + dice.bits() % 60)).unwrap();
+        acts.push((on, Deed::Switch { off: false }));
+    }
     acts.sort();
     acts
 }
 
 /// Does what people do, as long as the host lives; what they did is done.
-async fn act(living: &mut Living, schedule: &mut Vec<(Timestamp, Option<u64>, String)>) {
-    while let Some((at, of, name)) = schedule.first().cloned() {
+async fn act(living: &mut Living, schedule: &mut Vec<(Timestamp, Deed)>, switched: &mut Switched) {
+    while let Some((at, deed)) = schedule.first().cloned() {
         living.until(at).await;
         schedule.remove(0);
-        let world = &living.setting.world;
+        let (world, now) = (&living.setting.world, living.now());
         let known: Vec<Key> = world.records("crm", "Company").into_keys().collect();
-        match of {
-            Some(of) if !known.is_empty() => {
+        match deed {
+            Deed::Rename(of, name) if !known.is_empty() => {
                 let key = &known[usize::try_from(of % known.len() as u64).unwrap()];
-                world.person_updates(living.now(), "Company", key, &named(&name));
+                world.person_updates(now, "Company", key, &named(&name));
             }
-            _ => {
-                world.person_creates(living.now(), "Company", &named(&name));
+            Deed::Rename(_, name) | Deed::Create(name) => drop(world.person_creates(now, "Company", &named(&name))),
+            Deed::Switch { off } => {
+                switched.push((now, off));
+                let listen = &living.setting.plan.listens[0].name;
+                assert!(living.setting.store.switch(listen, off, now).await.unwrap());
             }
         }
     }
 }
 
-fn judge(setting: &Setting, baseline: &Key) -> Result<BTreeSet<State>, String> {
+fn judge(setting: &Setting, baseline: &Key, switched: &Switched) -> Result<BTreeSet<State>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (all, journals) = runtime.block_on(async {
         let all = runs(&setting.store, &[]).await;
@@ -269,6 +294,16 @@ fn judge(setting: &Setting, baseline: &Key) -> Result<BTreeSet<State>, String> {
             State::Ready | State::Running | State::Retry | State::Held | State::Cancelled => {
                 return Err(format!("run {} is left as {}: {:?}", run.id, run.state, run.reason));
             }
+        }
+    }
+    // Off means off: nothing is about to be sent between the two.
+    if let [(off, true), (on, false)] = switched.as_slice() {
+        let intents = journals
+            .values()
+            .flatten()
+            .filter_map(|entry| if let Entry::Intent(intent) = entry { Some(intent) } else { None });
+        if let Some(intent) = intents.into_iter().find(|intent| *off < intent.at && intent.at < *on) {
+            return Err(format!("off from {off} to {on}, and a write was begun: {intent:?}"));
         }
     }
     // An issue that nobody's run opened was not asked for.

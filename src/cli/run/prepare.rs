@@ -9,6 +9,7 @@ use crate::{
     cli::{
         check,
         exit::{Exit, Failure},
+        listens,
         shell::{Opened, Shell},
     },
     host::{
@@ -42,6 +43,7 @@ pub(super) async fn prepare(arguments: &Arguments, shell: &Shell) -> Result<Resu
         let refused = ready.refuse_vanished(store.as_ref()).await?;
         refused.map_err(|unfit| Failure { exit: Exit::NotSo, ..unfit.into() })?;
     }
+    listens::tell(&opened, shell).await?;
     let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());
     let options =
         Options { once: arguments.once, dry_run: arguments.dry_run, owner: owner.into(), ..Options::default() };

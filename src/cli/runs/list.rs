@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     cli::{
         exit::{Exit, Failure},
-        ledger,
+        ledger, listens,
         shell::{Opened, Shell},
     },
     host::news::cut,
@@ -83,6 +83,7 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     let opened = shell.look().await?;
     let filter = Filter { limit: arguments.limit, ..arguments.filters.filter(&opened).await? };
     let runs = opened.store.list(&filter).await?;
+    let off = opened.store.switched_off().await?;
     if shell.output.json {
         for run in &runs {
             shell.output.json(&object(run));
@@ -92,16 +93,19 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     } else {
         shell.output.table(
             &["run", "when (utc)", "listen", "record", "change", "state", "why"],
-            runs.iter().map(row).collect(),
+            runs.iter().map(|run| row(run, off.contains_key(&run.listen))).collect(),
         );
     }
+    listens::tell(&opened, shell).await?;
     Ok(Exit::Done)
 }
 
 /// As much of a reason as a table shows; `runs show` has all of it.
 const WHY: usize = 160;
 
-fn row(run: &Run) -> Vec<String> {
+fn row(run: &Run, off: bool) -> Vec<String> {
+    let stopped = off && matches!(run.state, State::Ready | State::Retry);
+    let why = run.reason.as_deref().or_else(|| stopped.then_some("its listen is switched off"));
     let attempts = if run.attempts > 1 { format!(" ({} attempts)", run.attempts) } else { String::new() };
     vec![
         run.id.to_string(),
@@ -110,7 +114,7 @@ fn row(run: &Run) -> Vec<String> {
         run.key.to_string(),
         ledger::kind(run.kind).to_owned(),
         format!("{}{attempts}", ledger::state(run.state)),
-        cut(run.reason.as_deref().unwrap_or_default(), WHY),
+        cut(why.unwrap_or_default(), WHY),
     ]
 }
 
@@ -125,7 +129,7 @@ pub(super) fn object(run: &Run) -> Value {
 }
 
 /// A time for a table: in UTC, to the second.
-pub(super) fn when(at: Timestamp) -> String {
+pub(in crate::cli) fn when(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 

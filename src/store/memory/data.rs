@@ -25,6 +25,8 @@ pub(super) struct Data {
     last_run: i64,
     last_expectation: i64,
     listens: BTreeMap<SmolStr, Option<Position>>,
+    /// Those that are switched off, since when.
+    off: BTreeMap<SmolStr, i64>,
     seen: BTreeMap<(SmolStr, Key), Seen>,
     deliveries: BTreeMap<(SmolStr, SmolStr), i64>,
     runs: BTreeMap<RunId, Kept>,

@@ -13,7 +13,7 @@ pub enum Step {
     Renew,
     Append,
     Release,
-    /// The key of an expected change, or that none comes.
+    /// That an expected change does not come.
     Expect,
     Identity,
     Order,

@@ -70,7 +70,7 @@ async fn one(
     desk: &mut Desk,
     claim: &Claim,
 ) -> Result<Vec<KeptClaim>, Failure> {
-    let chosen = choose(connection, listens, claim).await?;
+    let chosen = choose(connection, listens, desk, claim).await?;
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
@@ -116,10 +116,11 @@ async fn one(
     Ok(claimed.into_values().collect())
 }
 
-/// Of each listen with room, the oldest of those that may be claimed; of all, the oldest.
+/// Of each listen that is on and has room, the oldest of those that may be claimed; of all, the oldest.
 async fn choose(
     connection: &mut SqliteConnection,
     listens: &mut Listens,
+    desk: &Desk,
     claim: &Claim,
 ) -> Result<Vec<RunId>, Failure> {
     let room = &claim.room;
@@ -131,7 +132,10 @@ async fn choose(
     taking::learn(connection, listens, named.iter().map(|(name, _)| (*name).clone()).collect()).await?;
     let mut rooms = BTreeMap::new();
     for (name, room) in named {
-        rooms.insert(taking::number(listens, name)?, room);
+        let listen = taking::number(listens, name)?;
+        if !desk.is_off(listen) {
+            rooms.insert(listen, room);
+        }
     }
     let numbers: Vec<i64> = rooms.keys().copied().collect();
     let most = i64::from(rooms.values().copied().max().unwrap_or(0).min(room.total));

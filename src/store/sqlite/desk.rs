@@ -4,7 +4,7 @@
 //! INVARIANT: what lies here is what the tables say. Emptied when another program wrote to the file, and after a
 //! rollback; whoever changes a run by another way than through here forgets it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 use sqlx::{Row as _, SqliteConnection};
@@ -41,9 +41,12 @@ pub(super) struct Desk {
     /// SQLite's number that moves when another connection has written.
     version: Option<i64>,
     runs: BTreeMap<RunId, Loaded>,
+    /// Listens that are switched off.
+    off: BTreeSet<i64>,
 }
 
 pub(super) const VERSION: &str = "PRAGMA data_version";
+pub(super) const OFF: &str = "SELECT id FROM listen WHERE off IS NOT NULL";
 
 pub(super) static LOAD: Rows = Rows::new(
     "WITH wanted(id) AS (VALUES ",
@@ -59,12 +62,18 @@ pub(super) static LOAD: Rows = Rows::new(
 impl Desk {
     /// Inside a transaction: empties the desk if another program wrote since it was last looked at.
     pub(super) async fn refresh(&mut self, connection: &mut SqliteConnection) -> Result<(), Failure> {
-        let version = sqlx::query(VERSION).fetch_one(connection).await?.try_get(0)?;
+        let version = sqlx::query(VERSION).fetch_one(&mut *connection).await?.try_get(0)?;
         if self.version != Some(version) {
             self.clear();
+            let off = sqlx::query(OFF).fetch_all(connection).await?;
+            self.off = off.iter().map(|row| column(row, 0)).collect::<Result<_, _>>()?;
             self.version = Some(version);
         }
         Ok(())
+    }
+
+    pub(super) fn is_off(&self, listen: i64) -> bool {
+        self.off.contains(&listen)
     }
 
     pub(super) fn clear(&mut self) {

@@ -54,7 +54,7 @@ impl From<StoreError> for Failure {
             StoreError::Away(why) => Self::Away(why),
             StoreError::Unusable(why) => Self::Unusable(why),
             StoreError::State(why) | StoreError::Missing(why) => Self::Refused(why),
-            StoreError::Fenced => Self::Refused(StoreError::Fenced.to_string()),
+            StoreError::Fenced | StoreError::Off => Self::Refused(error.to_string()),
         }
     }
 }

@@ -43,12 +43,14 @@ pub(super) async fn write(connection: &mut SqliteConnection, desk: &mut Desk, op
     for op in &mut *ops {
         match op {
             Op::Append(job) => {
-                job.answer = Some(
-                    loaded
-                        .get_mut(&job.input.run)
-                        .ok_or_else(|| missing(job.input.run))
-                        .and_then(|run| append(run, &job.input, &mut sheet)),
-                );
+                job.answer =
+                    Some(loaded.get_mut(&job.input.run).ok_or_else(|| missing(job.input.run)).and_then(|run| {
+                        if job.input.intends && desk.is_off(run.listen) {
+                            run.standing.check(job.input.fence).and(Err(StoreError::Off))
+                        } else {
+                            append(run, &job.input, &mut sheet)
+                        }
+                    }));
             }
             Op::Release(job) => {
                 job.answer = Some(

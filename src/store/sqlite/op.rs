@@ -78,6 +78,8 @@ pub(super) struct Append {
     pub(super) fence: Fence,
     pub(super) entries: Vec<String>,
     pub(super) plan: Option<lf_lang::plan::PlanId>,
+    /// Something is about to be sent.
+    pub(super) intends: bool,
     pub(super) expect: Vec<Expectation>,
 }
 
@@ -128,12 +130,10 @@ pub(super) enum Small {
         listen: SmolStr,
         now: i64,
     },
-    ExpectKey {
-        run: i64,
-        connection: SmolStr,
-        ty: SmolStr,
-        fields: String,
-        key: SmolStr,
+    Switch {
+        listen: SmolStr,
+        /// Since when; `None` switches it on.
+        off: Option<i64>,
     },
     Unexpect {
         run: i64,

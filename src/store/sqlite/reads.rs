@@ -35,7 +35,9 @@ const EXPECTATIONS: &str = "SELECT id, watcher, connection, ty, key, fields, run
      WHERE watcher = ?1 ORDER BY id";
 const OPEN: &str = "SELECT (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state < 5) \
      - (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state IN (3, 4)) FROM listen l WHERE l.name = ?1";
-const NEXT_DUE: &str = "SELECT min((SELECT min(r.due) FROM run r WHERE r.listen = l.id AND r.due > ?1)) FROM listen l";
+const NEXT_DUE: &str = "SELECT min((SELECT min(r.due) FROM run r WHERE r.listen = l.id AND r.due > ?1)) \
+     FROM listen l WHERE l.off IS NULL";
+const SWITCHED_OFF: &str = "SELECT name, off FROM listen WHERE off IS NOT NULL";
 const IDENTITY: &str = "SELECT key FROM identity WHERE connection = ?1 AND ty = ?2 AND identity = ?3";
 const SHOW: &str = concat!(
     "SELECT ",
@@ -142,6 +144,11 @@ impl Reader {
     pub(super) async fn open(&self, listen: &str) -> Result<u64, StoreError> {
         let row = sqlx::query(OPEN).bind(listen).fetch_optional(&self.0).await?;
         row.map_or(Ok(0), |row| column::<i64>(&row, 0).map(i64::unsigned_abs))
+    }
+
+    pub(super) async fn switched_off(&self) -> Result<BTreeMap<SmolStr, Timestamp>, StoreError> {
+        let rows = sqlx::query(SWITCHED_OFF).fetch_all(&self.0).await?;
+        rows.iter().map(|row| Ok((name(row, 0)?, instant(column(row, 1)?)))).collect()
     }
 }
 
@@ -326,6 +333,7 @@ pub(super) fn statements() -> Vec<String> {
         KEYS,
         EXPECTATIONS,
         OPEN,
+        SWITCHED_OFF,
         NEXT_DUE,
         IDENTITY,
         SHOW,

@@ -14,11 +14,13 @@ pub(super) async fn do_all(connection: &mut SqliteConnection, desk: &mut Desk, o
     for op in ops {
         match op {
             Op::Small(job) => {
-                if matches!(&job.input, Small::DropListen { .. }) {
-                    // It cancels runs.
+                let changed = one(connection, &job.input).await? > 0;
+                // They cancel runs, or make them such as may not be claimed.
+                if matches!(&job.input, Small::DropListen { .. } | Small::Switch { .. }) {
                     desk.clear();
+                    desk.refresh(connection).await?;
                 }
-                job.answer = Some(Ok(one(connection, &job.input).await? > 0));
+                job.answer = Some(Ok(changed));
             }
             Op::Prune(job) => job.answer = Some(Ok(prune(connection, &job.input).await?)),
             Op::TakeIn(_) | Op::Append(_) | Op::Release(_) | Op::Renew(_) | Op::Order(_) | Op::Claim(_) => {}
@@ -31,9 +33,10 @@ const FIND_LISTEN: &str = "SELECT id FROM listen WHERE name = ?1";
 const CANCEL_ALL: &str = "UPDATE run SET fence = fence + (state = 1), state = 8, owner = NULL, not_before = NULL, \
      due = NULL, finished = ?2 WHERE listen = ?1 AND state < 5";
 const FORGET_ALL: &str = "DELETE FROM seen WHERE listen = ?1";
-const UNPLACE: &str = "UPDATE listen SET placed = 0, cursor = NULL, baseline_done = 0, listing = 0 WHERE id = ?1";
-const EXPECT_KEY: &str = "UPDATE expectation SET key = ?5 \
-     WHERE run = ?1 AND connection = ?2 AND ty = ?3 AND fields = ?4 AND key IS NULL";
+const UNPLACE: &str =
+    "UPDATE listen SET placed = 0, cursor = NULL, baseline_done = 0, listing = 0, off = NULL WHERE id = ?1";
+const SWITCH: &str = "INSERT INTO listen (name, off) SELECT ?1, ?2 \
+     WHERE ?2 IS NOT NULL OR EXISTS (SELECT 1 FROM listen WHERE name = ?1) ON CONFLICT (name) DO UPDATE SET off = excluded.off WHERE (off IS NULL) <> (excluded.off IS NULL)";
 const UNEXPECT: &str = "DELETE FROM expectation WHERE run = ?1 AND connection = ?2 AND ty = ?3 AND fields = ?4";
 const IDENTITY: &str = "INSERT INTO identity (connection, ty, identity, key, at) VALUES (?1, ?2, ?3, ?4, ?5) \
      ON CONFLICT DO UPDATE SET key = excluded.key, at = excluded.at";
@@ -61,12 +64,7 @@ const USED: &str = "UPDATE credential SET last_used = ?2, works = ?3 WHERE name 
 async fn one(connection: &mut SqliteConnection, small: &Small) -> Result<u64, sqlx::Error> {
     let query = match small {
         Small::DropListen { listen, now } => return drop_listen(connection, listen, *now).await,
-        Small::ExpectKey { run, connection: of, ty, fields, key } => sqlx::query(EXPECT_KEY)
-            .bind(*run)
-            .bind(of.as_str())
-            .bind(ty.as_str())
-            .bind(fields.as_str())
-            .bind(key.as_str()),
+        Small::Switch { listen, off } => sqlx::query(SWITCH).bind(listen.as_str()).bind(*off),
         Small::Unexpect { run, connection: of, ty, fields } => {
             sqlx::query(UNEXPECT).bind(*run).bind(of.as_str()).bind(ty.as_str()).bind(fields.as_str())
         }
@@ -169,7 +167,7 @@ pub(super) const STATEMENTS: &[&str] = &[
     CANCEL_ALL,
     FORGET_ALL,
     UNPLACE,
-    EXPECT_KEY,
+    SWITCH,
     UNEXPECT,
     IDENTITY,
     PLAN,

@@ -77,6 +77,7 @@ async fn every_statement_is_understood_by_the_database() {
     ];
     let one = [
         desk::VERSION,
+        desk::OFF,
         standing::RUNNING,
         standing::TAKE_TURN,
         taking::MOVE,

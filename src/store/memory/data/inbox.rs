@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use lf_module::Key;
 use smol_str::SmolStr;
 
 use super::{Data, Kept};
-use crate::store::{Expectation, Met, Position, RunId, Seen, State, StoreError, TakeIn, rules::Standing};
+use crate::store::{
+    Expectation, Met, Position, RunId, Seen, State, StoreError, TakeIn,
+    rules::{Standing, instant},
+};
 
 impl Data {
     pub(in crate::store::memory) fn position(&self, listen: &str) -> Option<Position> {
@@ -21,12 +25,29 @@ impl Data {
 
     pub(in crate::store::memory) fn drop_listen(&mut self, listen: &str, now: i64) {
         self.listens.insert(listen.into(), None);
+        self.off.remove(listen);
         self.seen.retain(|(name, _), _| name != listen);
         let open: Vec<RunId> =
             self.open.iter().filter(|((name, _), _)| name == listen).flat_map(|(_, runs)| runs).copied().collect();
         for id in open {
             self.change(id, |standing| standing.cancel(now));
         }
+    }
+
+    pub(in crate::store::memory) fn switch(&mut self, listen: &str, off: bool, now: i64) -> bool {
+        if off == self.off.contains_key(listen) {
+            return false;
+        }
+        if off {
+            self.off.insert(listen.into(), now);
+        } else {
+            self.off.remove(listen);
+        }
+        true
+    }
+
+    pub(in crate::store::memory) fn switched_off(&self) -> BTreeMap<SmolStr, Timestamp> {
+        self.off.iter().map(|(listen, since)| (listen.clone(), instant(*since))).collect()
     }
 
     pub(in crate::store::memory) fn seen(&self, listen: &str, keys: &[Key]) -> BTreeMap<Key, Seen> {

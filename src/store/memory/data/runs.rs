@@ -31,6 +31,9 @@ impl Data {
     ) -> Vec<Claimed> {
         let mut chosen: Vec<RunId> = Vec::new();
         for (listen, places) in &room.listens {
+            if self.off.contains_key(listen) {
+                continue;
+            }
             let Some(due) = self.due.get(listen) else { continue };
             let room = (*places).min(room.total) as usize;
             let ready = due.range(..=(0, RunId(i64::MAX))).take(room);
@@ -60,7 +63,8 @@ impl Data {
     pub(in crate::store::memory) fn next_due(&self, now: i64) -> Option<i64> {
         let after =
             |due: &BTreeSet<(i64, RunId)>| due.range((now.saturating_add(1), RunId(i64::MIN))..).next().copied();
-        self.due.values().filter_map(after).map(|(at, _)| at).min()
+        let on = self.due.iter().filter(|(listen, _)| !self.off.contains_key(*listen));
+        on.filter_map(|(_, due)| after(due)).map(|(at, _)| at).min()
     }
 
     pub(in crate::store::memory) fn renew(&mut self, claims: &[(RunId, Fence)], until: i64) -> Vec<RunId> {
@@ -84,6 +88,9 @@ impl Data {
     ) -> Result<(), StoreError> {
         let kept = self.runs.get_mut(&run).ok_or_else(|| missing(run))?;
         kept.standing.check(fence)?;
+        if rules::intends(&entries) && self.off.contains_key(&kept.new.listen) {
+            return Err(StoreError::Off);
+        }
         if let Some(plan) = rules::plan_of(&entries) {
             kept.standing.plan = Some(plan.clone());
         }
@@ -94,14 +101,6 @@ impl Data {
             self.expectations.insert(self.last_expectation, expectation);
         }
         Ok(())
-    }
-
-    pub(in crate::store::memory) fn expect_key(&mut self, run: RunId, pending: &Expectation, key: &Key) {
-        for expectation in self.expectations.values_mut() {
-            if is_of(expectation, run, pending) && expectation.key.is_none() {
-                expectation.key = Some(key.clone());
-            }
-        }
     }
 
     pub(in crate::store::memory) fn unexpect(&mut self, run: RunId, refused: &Expectation) {

@@ -8,7 +8,8 @@ CREATE TABLE listen (
     placed        INTEGER NOT NULL DEFAULT 0,  -- it has a position
     cursor        TEXT,
     baseline_done INTEGER NOT NULL DEFAULT 0,
-    listing       INTEGER NOT NULL DEFAULT 0   -- it is in the middle of a listing
+    listing       INTEGER NOT NULL DEFAULT 0,  -- it is in the middle of a listing
+    off           INTEGER                      -- switched off by a person since then
 ) STRICT;
 
 -- What a source last showed of each record.
