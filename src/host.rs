@@ -135,6 +135,8 @@ pub struct Limits {
     pub depth: u32,
     /// How often one record may fire one listen in a minute.
     pub burst: u32,
+    /// How long a change waits for a system that is away, from when it was taken in; after that its attempts count.
+    pub away: Duration,
     /// How long a polled source that said nothing for three of its intervals is still waited for, before it is opened
     /// anew.
     pub silence: Duration,
@@ -151,6 +153,7 @@ impl Default for Limits {
             waiting: 1000,
             depth: 8,
             burst: 600,
+            away: Duration::from_hours(24),
             silence: Duration::from_mins(5),
         }
     }

@@ -86,16 +86,16 @@ impl<'a> Attempt<'a> {
             })
         };
         let Some(named) = self.plan.connection(id) else { return Err(gone("?")) };
-        if let Some((until, why)) = self.service.holds.held(named.key.as_str()).await
-            && super::clock::until(self.service.clock.now(), until) > SHORT_HOLD
-        {
-            return Err(Trouble::Held { connection: named.name.clone(), until, why });
-        }
         let (clock, once) = (&self.service.clock, self.service.options.once);
         if !once
             && let Err((until, why)) = self.service.breakers.pass(named.key.as_str(), self.run.id, clock.monotonic())
         {
             return Err(self.away(&named.name, until, why));
+        }
+        if let Some((until, why)) = self.service.holds.held(named.key.as_str()).await
+            && super::clock::until(self.service.clock.now(), until) > SHORT_HOLD
+        {
+            return Err(Trouble::Held { connection: named.name.clone(), until, why });
         }
         self.service.mend(&named.key).await;
         let connection = self.service.connection(&named.key).ok_or_else(|| gone(&named.name))?;
@@ -134,7 +134,7 @@ impl<'a> Attempt<'a> {
             Err(CallError::passing(format!("`{}` gave no answer within {}", link.name, spoken(length))).maybe_acted())
         });
         if answer.is_ok() {
-            self.service.works(&link.id);
+            self.service.works(&link.id).await;
         }
         answer
     }
@@ -156,17 +156,23 @@ impl<'a> Attempt<'a> {
             return Trouble::Held { connection: link.name.clone(), until, why };
         }
         let later = Trouble::Later { failure, wait: error.retry_after };
-        // What runs once uses its attempts and ends.
-        if service.options.once {
+        // What runs once uses its attempts and ends; so does what has waited for as long as it may.
+        let waited = super::clock::until(self.run.taken_in, service.clock.now());
+        if service.options.once || waited >= service.limits.away {
             return later;
         }
         let (now, random) = (service.clock.monotonic(), service.random.as_ref());
         match service.breakers.failed(&link.id, self.run.id, error, now, random) {
             Broken::No => later,
             Broken::Until(until) => self.away(&link.name, until, error.message.clone()),
-            Broken::Anew(until) => {
+            Broken::Anew { until, times } => {
+                let length = until.saturating_sub(service.clock.monotonic());
+                service.holds.away(&link.id, length, &error.message).await;
                 let away = self.away(&link.name, until, error.message.clone());
-                if let Trouble::Away { connection: _, until, why } = &away {
+                // While the pauses grow, and then now and then.
+                if let Trouble::Away { connection: _, until, why } = &away
+                    && (times < 5 || times.is_multiple_of(20))
+                {
                     let told = What::Held { connection: link.id.clone(), until: *until, why: why.clone() };
                     service.tell("", None, told);
                 }

@@ -22,6 +22,8 @@ use crate::store::Store;
 const FRESH: Duration = Duration::from_secs(1);
 /// How the reason of a hold begins that ends when the credential is mended.
 const REFUSED: &str = "the credential was refused: ";
+/// How the reason of a hold begins that ends when the system answers.
+const AWAY: &str = "it is away: ";
 
 /// The holds of all connections of one store. Clones share what they know.
 #[derive(Debug, Clone)]
@@ -84,11 +86,25 @@ impl Holds {
 
     /// The credential may have been mended: it is tried again at once. A hold that the system asked for stays.
     pub async fn mended(&self, connection: &str) {
+        self.lift_if(connection, REFUSED).await;
+    }
+
+    async fn lift_if(&self, connection: &str, reason: &str) {
         match self.shared.store.held(connection).await {
-            Ok(Some((_, why))) if why.starts_with(REFUSED) => self.lift(connection).await,
+            Ok(Some((_, why))) if why.starts_with(reason) => self.lift(connection).await,
             Ok(_) => {}
             Err(error) => tracing::warn!("the hold of {connection} could not be read: {error}"),
         }
+    }
+
+    /// Holds the connection because its system is away.
+    pub(super) async fn away(&self, connection: &str, length: Duration, why: &str) {
+        self.hold(connection, length, &format!("{AWAY}{why}")).await;
+    }
+
+    /// The system answered. A hold that it asked for stays.
+    pub async fn back(&self, connection: &str) {
+        self.lift_if(connection, AWAY).await;
     }
 
     /// Holds the connection for `length` from now on.

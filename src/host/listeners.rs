@@ -137,7 +137,7 @@ impl Listener<'_> {
                         let over = batch.events.is_empty()
                             || batch.events.iter().any(|event| matches!(event, Event::ListingEnded { .. }));
                         self.take(batch).await?;
-                        self.worked();
+                        self.worked().await;
                         if over && self.service.options.once {
                             return Ok(());
                         }
@@ -277,12 +277,12 @@ impl Listener<'_> {
         self.service.options.once && (self.failures >= UNHEALTHY || self.refused)
     }
 
-    fn worked(&mut self) {
+    async fn worked(&mut self) {
         if self.unhealthy {
             self.service.tell(&self.listen.name, None, What::Healthy);
         }
         (self.failures, self.refused, self.unhealthy) = (0, false, false);
-        self.service.works(self.connection.as_str());
+        self.service.works(self.connection.as_str()).await;
     }
 
     /// Stores a batch: each part up to the end of a listing by itself, the position with the last.

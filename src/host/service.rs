@@ -134,10 +134,11 @@ impl Service {
     }
 
     /// A call worked: whatever was wrong with the credential is mended, and the system is there.
-    pub(super) fn works(&self, connection: &str) {
+    pub(super) async fn works(&self, connection: &str) {
         self.locked_out().remove(connection);
         if self.breakers.worked(connection) {
             tracing::info!("{connection} answers again");
+            self.holds.back(connection).await;
             self.work.notify_one();
         }
     }

@@ -60,13 +60,15 @@ pub struct LimitSettings {
     pub burst: Option<u32>,
     /// Runs side by side, of all listens together.
     pub concurrency: Option<u32>,
+    /// How long a change waits for a system that is away before its attempts count.
+    pub away: Option<Duration>,
 }
 
 /// The modules that come with listen-fire.
 pub const BUNDLED: &[&str] = &["@lf/mcp"];
 const TOP: &[&str] = &["name", "edition", "modules", "store", "limits"];
 const STORE: &[&str] = &["url", "durability"];
-const LIMITS: &[&str] = &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency"];
+const LIMITS: &[&str] = &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
 
 /// Reads the file. Faults are collected; the value holds what could be understood.
 #[must_use]
@@ -125,6 +127,7 @@ impl Reader {
                 depth: self.whole(limits, "depth"),
                 burst: self.whole(limits, "burst"),
                 concurrency: self.whole(limits, "concurrency"),
+                away: self.duration(limits, "away"),
             };
         }
         file

@@ -117,6 +117,7 @@ fn limits(settings: &LimitSettings) -> Limits {
         waiting: settings.waiting.unwrap_or(default.waiting),
         depth: settings.depth.unwrap_or(default.depth),
         burst: settings.burst.unwrap_or(default.burst),
+        away: settings.away.unwrap_or(default.away),
         silence: default.silence,
     }
 }
