@@ -11,10 +11,12 @@ use lf_module::{CallError, Module as _, Ports, Throttle};
 use smol_str::SmolStr;
 use tokio::runtime::Builder;
 
+mod lines;
+
+use self::lines::Lines;
 use super::{
     exit::{Exit, Failure},
     input,
-    output::Lines,
     shell::Shell,
     start,
 };

@@ -24,10 +24,6 @@ use super::{
     exit::{Exit, Failure},
 };
 
-mod lines;
-
-pub(super) use lines::Lines;
-
 /// How results are printed.
 #[derive(Debug, Args)]
 #[group(skip)]

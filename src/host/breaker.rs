@@ -140,8 +140,7 @@ impl Fault {
         match (error.kind, error.status) {
             (Kind::Passing, None | Some(502..=504)) => Some(Self::Away),
             (Kind::Passing, Some(500..=599)) => Some(Self::Answered),
-            (Kind::Passing, Some(_))
-            | (Kind::Refused | Kind::Credential | Kind::Drift | Kind::Limit, _) => None,
+            (Kind::Passing, Some(_)) | (Kind::Refused | Kind::Credential | Kind::Drift | Kind::Limit, _) => None,
         }
     }
 }

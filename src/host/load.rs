@@ -48,7 +48,7 @@ pub use unfit::Unfit;
 pub enum Ask {
     /// Describe; the lock file takes up what is new.
     Refresh,
-    /// The same; where a system is away, the lock file's description serves.
+    /// The same; where a system cannot be described now, whatever the reason, the lock file's description serves.
     RefreshOrOld,
     /// Describe, and compare with the lock file, which stays.
     Locked,
@@ -87,8 +87,8 @@ pub struct Loaded {
     pub connections: BTreeMap<ConnectionKey, Arc<dyn Connection>>,
     /// Where the lock file and the systems differ.
     pub drift: Vec<Drift>,
-    /// Connections whose system is away and whose description is the lock file's, and why.
-    pub old: Vec<(ConnectionKey, String)>,
+    /// Connections that could not be described and whose description is the lock file's, and why.
+    pub old: Vec<(ConnectionKey, CallError)>,
     /// The lock file as it should be now; save it with [`Lock::save`].
     pub lock: Lock,
 }
@@ -196,7 +196,7 @@ struct World<'w> {
     catalog: Catalog,
     connections: BTreeMap<ConnectionKey, Arc<dyn Connection>>,
     drift: Vec<Drift>,
-    old: Vec<(ConnectionKey, String)>,
+    old: Vec<(ConnectionKey, CallError)>,
 }
 
 impl World<'_> {
@@ -272,12 +272,12 @@ impl World<'_> {
     fn failed(&mut self, request: &ConnectRequest, why: &CallError) {
         let key = request.key.clone();
         let locked = self.before.connections.get(&key);
-        if let (Ask::RefreshOrOld, Some(locked), Kind::Passing) = (self.ask, locked, why.kind)
+        if let (Ask::RefreshOrOld, Some(locked)) = (self.ask, locked)
             && let Some(connection) = self.connections.remove(&key)
         {
             let old = old::Old::new(connection, locked.clone(), self.connector.clock.clone());
             self.connections.insert(key.clone(), Arc::new(old));
-            self.old.push((key.clone(), why.message.clone()));
+            self.old.push((key.clone(), why.clone()));
             self.catalog.connections.insert(key, Described::Yes(locked.description()));
             return;
         }

@@ -68,7 +68,8 @@ pub struct LimitSettings {
 pub const BUNDLED: &[&str] = &["@lf/mcp"];
 const TOP: &[&str] = &["name", "edition", "modules", "store", "limits"];
 const STORE: &[&str] = &["url", "durability"];
-const LIMITS: &[&str] = &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
+const LIMITS: &[&str] =
+    &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
 
 /// Reads the file. Faults are collected; the value holds what could be understood.
 #[must_use]

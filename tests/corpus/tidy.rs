@@ -29,7 +29,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("axum::", &["src/demo"]),
     ("clap::", &["src/cli"]),
     ("lf_rest::", &["src/project/registry.rs"]),
-    ("lf_mcp::", &["src/project/registry.rs", "src/cli/listen.rs", "src/cli/output/lines.rs"]),
+    ("lf_mcp::", &["src/project/registry.rs", "src/cli/listen.rs", "src/cli/listen/lines.rs"]),
     ("println!", &["src/cli/output.rs"]),
     ("eprintln!", &["src/cli/output.rs"]),
     ("print!", &["src/cli/output.rs"]),

@@ -20,6 +20,8 @@ struct Mood {
     token: String,
     /// Calls are refused for the credential, while the list of tools is not.
     locked: bool,
+    /// The tracker answers every request with a page.
+    garbage: bool,
     /// Instead of a good answer of the CRM.
     crm: Option<(u16, &'static str, String)>,
     /// Instead of the tracker's answer to a call.
@@ -79,6 +81,9 @@ impl Hostile {
 
     fn tracker(&self, received: &Received) -> Reply {
         self.with(|mood| {
+            if mood.garbage {
+                return Reply::status(200).header("Content-Type", "text/html").body("<html>maintenance</html>");
+            }
             let given = received.header("authorization").unwrap_or_default();
             if given != format!("Bearer {}", mood.token) || mood.locked && received.rpc() == "tools/call" {
                 return Reply::status(401).body(format!("{given} is not for us"));
@@ -188,6 +193,52 @@ async fn a_refused_argument_is_named_with_the_place_that_gave_it() {
         .shows("about `title`")
         .shows("must be shorter")
         .shows("sent {\"title\":\"Follow up Acme\",\"team\":\"ENG\"}");
+}
+
+/// A listen that needs the CRM alone.
+const OTHER: &str = "crm = connect #acme_crm using acme
+
+function answer(company: <crm-[:Company]->>) {
+  if company.Name == \"Ask\" {
+    write crm-[:Company]-> { Name: \"Answer\" }
+  }
+}
+
+listen as \"others\" to crm-[:Company]-> fire answer
+";
+
+/// A system that refuses its credential, or says nothing of sense, when `run` starts ends nothing where the lock file
+/// can serve: what needs it waits, uncounted, and all else goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_system_that_cannot_be_described_at_the_start_holds_up_only_what_needs_it() {
+    for (garbage, said) in [(false, "refuses the credential"), (true, "does not say what it is")] {
+        let hostile = Hostile::default();
+        let (server, place) = hostile.start("first-token");
+        place.write("movements/other.mvt", OTHER);
+        place.run(["check"]).code(0);
+        hostile.with(|mood| {
+            mood.garbage = garbage;
+            mood.token = if garbage { "first-token" } else { "second-token" }.to_owned();
+        });
+        let running = place.start(["run"]);
+        running.until_says(said);
+        running.until_says("Ctrl-C stops");
+        let listed = || place.run(["--json", "listens", "list"]).out;
+        until("both have looked", || listed().lines().count() == 2);
+        running.until_says("first look");
+        hostile.add("Ask");
+        let known = |name: &str| hostile.with(|mood| mood.companies.values().any(|company| company["Name"] == name));
+        until("the others go on", || known("Answer"));
+        running.until_says("is held until");
+        if garbage {
+            hostile.with(|mood| mood.garbage = false);
+        } else {
+            sign_in(&place, &server, "second-token");
+        }
+        until("what waited is delivered", || hostile.issues().contains(&"Follow up Ask".to_owned()));
+        running.end("TERM").code(0);
+        place.run(["runs", "list", "--state", "dead"]).code(0).says("no such run");
+    }
 }
 
 /// Field case 35, and its kin: an answer that is none fires nothing, is named, and loses nothing.

@@ -25,6 +25,7 @@ pub(crate) struct Setting {
     /// When it begins.
     pub(crate) from: Timestamp,
     pub(crate) options: Options,
+    pub(crate) limits: Limits,
     /// Whether news go into the world's trace.
     pub(crate) told: bool,
 }
@@ -102,7 +103,7 @@ async fn start(setting: &Setting, clock: Arc<dyn Clock>, news: News) -> Handle {
         holds: Holds::new(store, clock.clone()),
         clock,
         random: Arc::new(Seeded::new(seed)),
-        limits: Limits::default(),
+        limits: setting.limits.clone(),
         options: setting.options.clone(),
         news,
     })

@@ -14,7 +14,7 @@ use lf_lang::run::Entry;
 use lf_module::{Record, Value, Write};
 use libtest_mimic::{Failed, Trial};
 use listen_fire::{
-    host::Options,
+    host::{Limits, Options},
     store::{
         Ledger as _, Run, State,
         memory::{Faultless, Faults, MemoryStore, Step, Verdict, When},
@@ -96,6 +96,7 @@ fn day(text: &str, kill_at: usize) -> Day {
         store: MemoryStore::new(faults.clone()),
         from: dawn(),
         options: Options::default(),
+        limits: Limits::default(),
         told: false,
     };
     let script = async |living: &mut Living| {

@@ -47,7 +47,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             "modes::five_hundred_runs_wait_together_for_a_system_that_is_down",
             five_hundred_runs_wait_together_for_a_system_that_is_down,
         ),
-        Trial::test("modes::one_run_alone_uses_its_attempts", one_run_alone_uses_its_attempts),
+        Trial::test(
+            "modes::one_run_alone_waits_for_a_system_that_is_away_only_so_long",
+            one_run_alone_waits_for_a_system_that_is_away_only_so_long,
+        ),
         Trial::test("modes::once_does_not_wait_for_a_credential", once_does_not_wait_for_a_credential),
         Trial::test("modes::on_sqlite_in_real_time_each_company_gets_one_issue", on_sqlite_in_real_time),
         Trial::test("modes::a_stop_lets_a_write_under_way_end", a_stop_lets_a_write_under_way_end),
@@ -65,6 +68,7 @@ fn setting(options: Options) -> Setting {
         store: MemoryStore::default(),
         from: dawn(),
         options,
+        limits: Limits::default(),
         told: true,
     }
 }
@@ -97,7 +101,7 @@ fn once_waits_for_a_retry_and_says_what_died() -> Result<(), Failed> {
     let summary = summary.ok_or("it ends by itself")?;
     assert_eq!((summary.done, summary.dead, summary.retried), (1, 1, 2));
     let [problem] = summary.problems.as_slice() else { panic!("{:?}", summary.problems) };
-    assert!(problem.contains("movement.mvt:6") && problem.contains("503"), "{problem}");
+    assert!(problem.contains("movement.mvt:6") && problem.contains("500"), "{problem}");
     Ok(())
 }
 
@@ -212,16 +216,36 @@ fn five_hundred_runs_wait_together_for_a_system_that_is_down() -> Result<(), Fai
     Ok(())
 }
 
-fn one_run_alone_uses_its_attempts() -> Result<(), Failed> {
-    let world = World::new(3);
-    world.person_creates(dawn(), "Company", &Record::from_iter([("Name", Value::text("Acme"))]));
-    let setting = Setting { world, ..setting(Options::default()) };
-    setting.world.set_down("tracker", true);
-    let (dead, _) = live(&setting, None, async |living: &mut Living| {
+/// An outage is the system's trouble, not the run's: it waits uncounted, asks seldom, and not for ever.
+fn one_run_alone_waits_for_a_system_that_is_away_only_so_long() -> Result<(), Failed> {
+    let alone = || {
+        let world = World::new(3);
+        world.person_creates(dawn(), "Company", &Record::from_iter([("Name", Value::text("Acme"))]));
+        world.set_down("tracker", true);
+        Setting { world, ..setting(Options::default()) }
+    };
+    let setting = alone();
+    let (run, _) = live(&setting, None, async |living: &mut Living| {
+        living.until(dawn().checked_add(Duration::from_mins(1)).unwrap()).await;
+        living.setting.world.set_down("tracker", false);
         living.quiet().await;
-        runs(&living.setting.store, &[State::Dead]).await.len()
+        runs(&living.setting.store, &[State::Done]).await.pop()
     });
-    assert_eq!(dead, Some(1));
+    assert_eq!(run.flatten().ok_or("it is done")?.attempts, 1);
+    assert!((3..10).contains(&setting.world.in_vain()), "{} calls in vain", setting.world.in_vain());
+
+    let setting = Setting { limits: Limits { away: Duration::from_mins(10), ..Limits::default() }, ..alone() };
+    let (run, _) = live(&setting, None, async |living: &mut Living| {
+        let minute = |minute| dawn().checked_add(Duration::from_mins(minute)).unwrap();
+        living.until(minute(9)).await;
+        assert_eq!(runs(&living.setting.store, &[State::Dead]).await.len(), 0);
+        living.until(minute(12)).await;
+        runs(&living.setting.store, &[State::Dead]).await.pop()
+    });
+    let run = run.flatten().ok_or("it is dead")?;
+    assert_eq!(run.attempts, 2);
+    assert!(run.reason.is_some_and(|reason| reason.contains("refused the connection")), "{:?}", setting.world.trace());
+    assert!(setting.world.in_vain() < 40, "{} calls in vain", setting.world.in_vain());
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use lf_module::{Key, Record, Value, json};
 use libtest_mimic::{Failed, Trial};
 use listen_fire::{
-    host::Options,
+    host::{Limits, Options},
     store::{
         Inbox as _, Ledger as _, Order, RunId, State,
         memory::{Faultless, MemoryStore},
@@ -76,6 +76,7 @@ fn run(movement: &str, script: &str) -> Result<String, Failed> {
         store: MemoryStore::default(),
         from: dawn(),
         options: Options::default(),
+        limits: Limits::default(),
         told: true,
     };
     let acts = acts(script)?;

@@ -14,7 +14,7 @@ use lf_lang::run::Entry;
 use lf_module::{Key, Random as _, Record, Value, Write, call::ChangeKind, json};
 use libtest_mimic::{Failed, Trial};
 use listen_fire::{
-    host::{Options, clock::Seeded},
+    host::{Limits, Options, clock::Seeded},
     store::{
         Inbox as _, Ledger as _, Run, State, StoreError,
         memory::{Faultless, Faults, MemoryStore, Step, Verdict, When},
@@ -133,6 +133,7 @@ fn day(seed: u64) -> Result<BTreeSet<State>, String> {
         store: MemoryStore::default(),
         from: dawn(),
         options: Options { concurrency: 1 + u32::try_from(pick(6)).unwrap(), ..Options::default() },
+        limits: Limits::default(),
         told: false,
     };
     // The first look: what is there from before does not fire.

@@ -289,6 +289,11 @@ impl State {
     }
 }
 
+/// What a system says that fails at one call.
+fn broken() -> CallError {
+    CallError { status: Some(500), ..CallError::passing("500: something broke") }
+}
+
 /// One system, as a module shows it.
 #[derive(Debug)]
 struct System {
@@ -364,9 +369,7 @@ impl System {
         match fault {
             Fault::None => {}
             Fault::Refuse => return Err(CallError::refused("400: not like that")),
-            Fault::Away | Fault::LoseRequest | Fault::LoseAnswer => {
-                return Err(CallError::passing("503: come back later"));
-            }
+            Fault::Away | Fault::LoseRequest | Fault::LoseAnswer => return Err(broken()),
         }
         let answer = {
             let mut state = self.world.state();
@@ -433,7 +436,7 @@ impl Connection for System {
         match fault {
             Fault::None | Fault::LoseAnswer => {}
             Fault::Refuse => return Err(CallError::refused("422: not like that")),
-            Fault::Away => return Err(CallError::passing("503: come back later")),
+            Fault::Away => return Err(broken()),
             Fault::LoseRequest => {
                 self.clock.sleep(before).await;
                 return Err(CallError::passing("the connection was reset").maybe_acted());

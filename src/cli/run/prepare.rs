@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use lf_lang::diag::Severity;
+use lf_module::Kind;
 
 use super::{Arguments, dry::Copy};
 use crate::{
@@ -66,7 +67,12 @@ pub(in crate::cli) async fn program(
         shell.output.note(&format!("the lock file stays as it is: {error}"));
     }
     for (connection, why) in &loaded.old {
-        shell.output.note(&format!("{connection} is away ({why}); its description is old, from `listen-fire.lock`"));
+        let what = match why.kind {
+            Kind::Passing => format!("is away ({why})"),
+            Kind::Credential => format!("refuses the credential ({why}); what needs it waits until that is mended"),
+            Kind::Refused | Kind::Drift | Kind::Limit => format!("does not say what it is ({why})"),
+        };
+        shell.output.note(&format!("{connection} {what}; its description is old, from `listen-fire.lock`"));
     }
     shell.output.reports(&loaded.sources, &loaded.problems);
     Ok(Ready::new(loaded).map_err(|loaded| {

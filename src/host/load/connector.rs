@@ -6,10 +6,13 @@ use async_trait::async_trait;
 use lf_lang::check::{ConnectRequest, catalog::ConnectionKey};
 use lf_module::{CallError, Clock, Connection, Credential, Keeper, Kind, Module, Ports, Random, Target};
 
-use super::keep::{Kept, Noted};
+use super::{
+    keep::{Kept, Noted},
+    old::Old,
+};
 use crate::{
     host::{Holds, Reconnect},
-    project::{credentials::Credentials, registry::Registry},
+    project::{credentials::Credentials, lock::Locked, registry::Registry},
 };
 
 /// What connections are made with.
@@ -84,6 +87,8 @@ impl Connector {
 pub struct Again {
     pub connector: Connector,
     pub requests: BTreeMap<ConnectionKey, ConnectRequest>,
+    /// What those have to turn out to be that were not described when the program was loaded.
+    pub expected: BTreeMap<ConnectionKey, Locked>,
 }
 
 #[async_trait]
@@ -92,6 +97,10 @@ impl Reconnect for Again {
         let Some(request) = self.requests.get(connection) else {
             return Err(CallError::new(Kind::Limit, format!("`{connection}` is no connection of this program")));
         };
-        self.connector.connect(request).await
+        let made = self.connector.connect(request).await?;
+        Ok(match self.expected.get(connection) {
+            None => made,
+            Some(locked) => Arc::new(Old::new(made, locked.clone(), self.connector.clock.clone())),
+        })
     }
 }

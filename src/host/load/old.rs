@@ -1,5 +1,6 @@
-//! A connection whose system was away when the program was loaded: its description is the lock file's, and is taken
-//! anew before the first call. If the system turns out to be another than described, every call is drift.
+//! A connection that could not be described when the program was loaded: its description is the lock file's, and is
+//! taken anew before the first call. If the system turns out to be another than described, every call is drift; as long
+//! as it does not say what it is, a call may pass later.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ impl Old {
 
     async fn meet(&self) -> Result<(), CallError> {
         let met = self.met.get_or_try_init(|| async {
-            let description = describe::one(self.clock.as_ref(), self.inner.as_ref()).await?;
+            let described = describe::one(self.clock.as_ref(), self.inner.as_ref()).await;
+            let description = described.map_err(not_yet)?;
             let expected = self.expected.as_ref();
             let now = Locked::new(&expected.module, expected.using.as_deref(), expected.kind.as_deref(), &description);
             let differences = differences(expected, &now);
@@ -46,6 +48,16 @@ impl Old {
             })
         });
         met.await?.clone()
+    }
+}
+
+/// An answer that describes nothing says nothing about what the system is.
+fn not_yet(error: CallError) -> CallError {
+    match error.kind {
+        Kind::Passing | Kind::Credential => error,
+        Kind::Refused | Kind::Drift | Kind::Limit => {
+            CallError { kind: Kind::Passing, message: format!("it cannot be described: {}", error.message), ..error }
+        }
     }
 }
 

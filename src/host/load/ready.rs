@@ -90,6 +90,8 @@ impl Ready {
         let imagined = if options.dry_run { imagined::answers(&self.loaded.catalog) } else { options.imagined };
         let concurrency = settings.concurrency.unwrap_or(options.concurrency);
         let options = Options { imagined, concurrency, ..options };
+        let old = self.loaded.old.iter().filter_map(|(key, _)| self.loaded.lock.connections.get_key_value(key));
+        let expected = old.map(|(key, locked)| (key.clone(), locked.clone())).collect();
         Parts {
             plan: self.plan.clone(),
             plan_id: self.id.clone(),
@@ -98,7 +100,7 @@ impl Ready {
             clock: connector.clock.clone(),
             random: connector.random.clone(),
             holds: connector.holds.clone(),
-            reconnect: Some(Arc::new(Again { connector, requests: self.loaded.requests.clone() })),
+            reconnect: Some(Arc::new(Again { connector, requests: self.loaded.requests.clone(), expected })),
             limits: limits(settings),
             options,
             news,

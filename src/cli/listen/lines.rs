@@ -23,7 +23,7 @@ const LAST: Duration = Duration::from_millis(500);
 
 /// Standard output, and standard error unless that is to stay empty.
 #[derive(Debug)]
-pub(in crate::cli) struct Lines {
+pub(super) struct Lines {
     results: mpsc::Sender<String>,
     asides: Option<mpsc::Sender<String>>,
     done: oneshot::Receiver<()>,
@@ -31,7 +31,7 @@ pub(in crate::cli) struct Lines {
 
 impl Lines {
     /// Starts the threads.
-    pub(in crate::cli) fn start(quiet: bool) -> io::Result<Self> {
+    pub(super) fn start(quiet: bool) -> io::Result<Self> {
         // One line waits while another is written: what else waits is counted where it comes in.
         let (results, from_results) = mpsc::channel(1);
         let (finished, done) = oneshot::channel();
@@ -48,7 +48,7 @@ impl Lines {
     }
 
     /// Ends when the reader of standard output is gone.
-    pub(in crate::cli) fn gone(&self) -> impl Future<Output = ()> + use<> {
+    pub(super) fn gone(&self) -> impl Future<Output = ()> + use<> {
         let results = self.results.clone();
         async move {
             tokio::select! {
@@ -59,7 +59,7 @@ impl Lines {
     }
 
     /// Lets a line that is being written be written.
-    pub(in crate::cli) async fn finish(self, clock: &dyn Clock) {
+    pub(super) async fn finish(self, clock: &dyn Clock) {
         let Self { results, asides, done } = self;
         drop((results, asides));
         tokio::select! {
