@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::server::{Received, Reply};
 
+const MODERN: &str = "2026-07-28";
+
 /// What the server offers.
 #[derive(Debug, Clone)]
 pub struct Offer {
@@ -12,7 +14,7 @@ pub struct Offer {
     pub tools: Value,
     /// The session id that it gives; `None` if it keeps no sessions.
     pub session: Option<String>,
-    /// The revision that it answers to `initialize`.
+    /// The revision that it speaks; with 2026-07-28 it knows no `initialize`, and each request has to say so.
     pub version: String,
     /// The result of every `tools/call`.
     pub answer: Value,
@@ -30,6 +32,12 @@ impl Offer {
         }
     }
 
+    /// The same server in the revision without sessions.
+    #[must_use]
+    pub fn modern(tools: Value) -> Self {
+        Self { session: None, version: MODERN.to_owned(), ..Self::of(tools) }
+    }
+
     /// The result of one request.
     #[must_use]
     pub fn result(&self, received: &Received) -> Value {
@@ -38,6 +46,12 @@ impl Offer {
                 "protocolVersion": self.version,
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "scripted", "version": "1"},
+            }),
+            "server/discover" => json!({
+                "supportedVersions": [self.version],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "scripted", "version": "1"},
+                "resultType": "complete",
             }),
             "tools/list" => json!({"tools": self.tools}),
             "tools/call" => self.answer.clone(),
@@ -60,10 +74,37 @@ impl Offer {
         if received.rpc_id().is_null() {
             return Reply::status(202);
         }
+        if let Some(refusal) = self.foreign(received) {
+            return refusal;
+        }
         let reply = Reply::raw_json(self.body(received));
         match &self.session {
             Some(session) if received.rpc() == "initialize" => reply.header("Mcp-Session-Id", session),
             Some(_) | None => reply,
         }
+    }
+
+    /// The refusal of what the server's generation does not know.
+    fn foreign(&self, received: &Received) -> Option<Reply> {
+        let refusal = |status, code: i64| {
+            let error = json!({"code": code, "message": "not like this", "data": {"supported": [self.version]}});
+            let body = json!({"jsonrpc": "2.0", "id": received.rpc_id(), "error": error});
+            Some(Reply::status(status).header("Content-Type", "application/json").body(body.to_string()))
+        };
+        if self.version != MODERN {
+            return if received.rpc() == "server/discover" { refusal(404, -32601) } else { None };
+        }
+        let body = received.json();
+        let name = body.pointer("/params/name").or_else(|| body.pointer("/params/uri"));
+        let version = body.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        if received.rpc() == "initialize" {
+            return refusal(404, -32601);
+        }
+        if received.header("mcp-protocol-version") != Some(MODERN) || version != Some(&json!(MODERN)) {
+            return refusal(400, -32022);
+        }
+        let agrees = received.header("mcp-method") == Some(&received.rpc())
+            && received.header("mcp-name") == name.and_then(Value::as_str);
+        if agrees { None } else { refusal(400, -32020) }
     }
 }

@@ -7,17 +7,16 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use lf_module::{Ports, Value};
+use lf_module::{Ports, Value, json};
 use lf_transport::{
-    Bounds, Client, Failure, Opened, Request, Sends,
-    exchange::{LARGEST_BODY, LARGEST_ERROR},
-    retry_after::retry_after,
-    secret_header,
+    Bounds, Client, Failure, Opened, Request, Sends, exchange::LARGEST_ERROR, retry_after::retry_after, secret_header,
 };
 use url::Url;
 
 use crate::{
+    Answers,
     endpoint::Endpoint,
+    era::Era,
     message::{self, Incoming, RpcError},
     oauth::Signer,
     session::Session,
@@ -81,6 +80,7 @@ pub(crate) struct Exchange {
 /// What is sent with a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Envelope<'a> {
+    pub(crate) era: Era,
     /// The session; `None` only before there is one.
     pub(crate) session: Option<&'a Session>,
     pub(crate) sends: Sends,
@@ -106,9 +106,16 @@ pub(crate) struct Wire {
     pub(crate) patience: Duration,
     /// Who is told of notifications.
     pub(crate) hears: Option<Arc<dyn Hears>>,
+    /// Who answers what the server asks.
+    pub(crate) answers: Option<Arc<dyn Answers>>,
 }
 
 impl Wire {
+    /// What is declared to be answered, as JSON text.
+    pub(crate) fn capabilities(&self) -> String {
+        self.answers.as_ref().map_or_else(|| "{}".to_owned(), |answers| json::plain(&answers.capabilities()))
+    }
+
     /// Sends a request and reads until its answer is there.
     pub(crate) async fn ask(&self, id: u64, message: Bytes, envelope: Envelope<'_>) -> Exchange {
         let mut session_id = None;
@@ -269,7 +276,7 @@ impl Wire {
         match kind.as_str() {
             "text/event-stream" => self.follow(id, EventStream::new(opened.body), envelope).await,
             "application/json" | "" => {
-                let body = opened.body.all(LARGEST_BODY).await.map_err(Outcome::Failed)?;
+                let body = opened.body.all(message::LARGEST).await.map_err(Outcome::Failed)?;
                 if body.trim_ascii().is_empty() {
                     return Err(Outcome::Senseless(format!("it answered {status} without a body")));
                 }
@@ -303,7 +310,8 @@ impl Wire {
         loop {
             match stream.next().await {
                 Ok(Some(event)) => {
-                    last = event.id.clone().or(last);
+                    // In the newer generation a stream that breaks is lost.
+                    last = event.id.clone().or(last).filter(|_| envelope.era == Era::Legacy);
                     wait = event.retry.map_or(wait, |millis| Duration::from_millis(millis).min(LONGEST_RESUME_WAIT));
                     // Data that is no JSON means nothing here; the deadline ends a stream of nothing else.
                     let messages = event.data.and_then(|data| message::parse(data.as_bytes()).ok()).unwrap_or_default();
@@ -348,7 +356,7 @@ impl Wire {
     }
 
     /// Goes through messages: gives the answer to `id` if it is among them, and answers what the server asks.
-    async fn hear(
+    pub(crate) async fn hear(
         &self,
         id: u64,
         messages: Vec<Incoming>,
@@ -361,9 +369,12 @@ impl Wire {
             match message {
                 Incoming::Response { id: Some(of), outcome } if of == id => found = found.or(Some(outcome)),
                 Incoming::Response { id: None, outcome: Err(error) } => found = found.or(Some(Err(error))),
-                Incoming::Request { id, method } if *answered < ANSWERED => {
+                // Servers of the newer generation ask in their results.
+                Incoming::Request { id, method, params } if *answered < ANSWERED && envelope.era == Era::Legacy => {
                     *answered += 1;
-                    self.mention(message::reply(&id, &method), envelope).await;
+                    let answer = self.answers.as_ref().and_then(|answers| answers.answer(&method, &params));
+                    let reply = answer.map_or_else(|| message::reply(&id, &method), |it| message::answered(&id, &it));
+                    self.mention(reply, envelope).await;
                 }
                 Incoming::Notification { method, params } => {
                     if let Some(hears) = &self.hears {

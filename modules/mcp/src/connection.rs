@@ -1,6 +1,12 @@
 //! A server as a connection: its tools are the types, reading and writing are calls of them.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use lf_module::{
@@ -13,14 +19,45 @@ use tokio::sync::Mutex;
 
 use crate::{
     answer::Answer,
+    attempt::Hears,
     blame,
     check::Misfit,
     client::{Ask, Client},
-    listing::{self, Catalog},
-    message,
+    era,
+    listing::{self, Catalog, Listing},
+    message, param_headers,
+    resources::{self, ResourceType},
+    source,
     text::clean,
     tools::{Arguments, Tool, WHOLE},
 };
+
+/// What a server says about its list of tools, whenever it says so.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// It changed since it was last asked for.
+    stale: AtomicBool,
+}
+
+impl Hears for Changes {
+    fn notification(&self, method: &str, _: &Value, _: Option<&str>) {
+        if method == "notifications/tools/list_changed" {
+            self.stale.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// One connected server, as the host holds it.
+#[derive(Debug)]
+pub(crate) struct Connected(pub(crate) Arc<Server>);
+
+impl Deref for Connected {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.0
+    }
+}
 
 /// One connected server.
 #[derive(Debug)]
@@ -32,31 +69,43 @@ pub(crate) struct Server {
     pub(crate) catalog: RwLock<Option<Arc<Catalog>>>,
     /// Held while the tools are listed for the first time, so that many calls list them once.
     pub(crate) first_listing: Mutex<()>,
+    pub(crate) changes: Arc<Changes>,
+    /// Link-local addresses may be reached.
+    pub(crate) link_local: bool,
 }
 
 #[async_trait]
-impl Connection for Server {
+impl Connection for Connected {
     async fn describe(&self, call: &Call) -> Result<Description, CallError> {
-        let catalog = self.refresh(call).await?;
+        let now = self.client.wire.ports.clock.monotonic();
+        let fresh = |catalog: &Arc<Catalog>| catalog.fresh_until.is_some_and(|until| now < until);
+        let catalog = match self.known().filter(fresh) {
+            Some(catalog) => catalog,
+            None => self.refresh(call).await?,
+        };
         let session = self.client.session(call).await?;
         let mut warnings = catalog.warnings.clone();
         warnings.extend(self.client.wire.endpoint.warning());
+        let tools = catalog.tools.values().map(|tool| tool.shape(self.strict));
         let facts = [
             ("protocol", session.version),
             ("server", session.server.as_str()),
             ("server version", session.server_version.as_str()),
         ];
         Ok(Description {
-            types: catalog.tools.values().map(|tool| tool.shape(self.strict)).collect(),
+            types: tools.chain(catalog.resources.values().map(ResourceType::shape)).collect(),
             warnings,
             facts: facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).to_vec(),
         })
     }
 
     async fn raw(&self, call: &Call) -> Result<String, CallError> {
-        let (entries, _) = listing::entries(&self.client, call).await?;
+        let entries = self.tools(call).await?.entries;
         let session = self.client.session(call).await?;
-        let all = [("initialize", session.raw.clone()), ("tools", Value::list(entries))];
+        let mut all = vec![(session.era.opening(), session.raw.clone()), ("tools", Value::list(entries))];
+        if resources::offered(session.raw.field("capabilities")).is_some() {
+            all.push(("resourceTemplates", Value::list(self.templates(&mut Catalog::default(), call).await?)));
+        }
         Ok(json::plain(&Value::record(all.into_iter().collect())))
     }
 
@@ -67,14 +116,19 @@ impl Connection for Server {
         if read.page.is_some() {
             return Ok(Page { records: Vec::new(), next: None });
         }
-        let tool = self.tool(&read.ty, Sends::Safe, call).await?;
-        let (answer, missing, warnings) = self.call(&tool, &read.pins, Sends::Safe, call).await?;
+        if let Some(ty) = self.catalog(call).await?.resources.get(&read.ty) {
+            let uri = ty.uri(&read.pins)?;
+            let contents = resources::read(&self.client, &uri, call).await?;
+            let records = contents.iter().map(|contents| ty.record(&uri, &read.pins, contents)).collect();
+            return Ok(Page { records, next: None });
+        }
+        let (answer, missing, warnings) = self.call(&read.ty, &read.pins, Sends::Safe, call).await?;
         for warning in warnings {
             tracing::warn!("{}: {warning}", crate::NAME);
         }
         if let Some(name) = missing.first() {
             let message =
-                format!("`{}` answered without a fitting `{name}`, which its output schema promises", tool.name);
+                format!("`{}` answered without a fitting `{name}`, which its output schema promises", read.ty);
             return Err(CallError::new(Kind::Drift, message));
         }
         let mut fields = read.pins.clone();
@@ -82,7 +136,11 @@ impl Connection for Server {
         Ok(Page { records: vec![Landed { key: None, version: None, fields }], next: None })
     }
 
-    async fn get(&self, ty: &SmolStr, _key: &Key, _call: &Call) -> Result<Option<Landed>, CallError> {
+    async fn get(&self, ty: &SmolStr, key: &Key, call: &Call) -> Result<Option<Landed>, CallError> {
+        if let Some(ty) = self.catalog(call).await?.resources.get(ty) {
+            let contents = resources::read(&self.client, &key.0, call).await?;
+            return Ok(contents.map(|contents| ty.record(&key.0, &Record::new(), &contents)));
+        }
         Err(limit(format!("`{ty}` is a tool: its answers have no key to get them by")))
     }
 
@@ -94,8 +152,7 @@ impl Connection for Server {
         let Write::Create { ty, origin: _, fields } = write else {
             return Err(limit(format!("`{}` is a tool: it can be called, not changed or deleted", write.ty())));
         };
-        let tool = self.tool(ty, Sends::Write, call).await?;
-        let (fields, missing, mut warnings) = self.call(&tool, fields, Sends::Write, call).await?;
+        let (fields, missing, mut warnings) = self.call(ty, fields, Sends::Write, call).await?;
         // The call is done: what its answer lacks must not make it look undone.
         warnings.extend(
             missing
@@ -123,8 +180,16 @@ impl Connection for Server {
     }
 
     fn listen(&self, listen: Listen) -> Result<Box<dyn Source>, CallError> {
-        Err(limit(format!("`{}` is a tool, and tools cannot be listened to", listen.ty)))
+        if self.known().is_some_and(|catalog| !catalog.resources.contains_key(&listen.ty)) {
+            return Err(unlistenable(&listen.ty));
+        }
+        Ok(Box::new(source::Resource::new(self.0.clone(), listen)))
     }
+}
+
+/// Why a type cannot be listened to.
+pub(crate) fn unlistenable(ty: &str) -> CallError {
+    limit(format!("`{ty}` is a tool, and tools cannot be listened to"))
 }
 
 fn limit(message: String) -> CallError {
@@ -133,13 +198,26 @@ fn limit(message: String) -> CallError {
 
 impl Server {
     async fn refresh(&self, call: &Call) -> Result<Arc<Catalog>, CallError> {
-        let (entries, warnings) = listing::entries(&self.client, call).await?;
-        let catalog = Arc::new(listing::catalog(&entries, warnings));
+        self.changes.stale.store(false, Ordering::Relaxed);
+        let asked = self.client.wire.ports.clock.monotonic();
+        let listing = self.tools(call).await?;
+        let session = self.client.session(call).await?;
+        let mut catalog = listing::catalog(listing, session.era, asked);
+        if let Some(listenable) = resources::offered(session.raw.field("capabilities")) {
+            let templates = self.templates(&mut catalog, call).await?;
+            let Catalog { tools, warnings, .. } = &mut catalog;
+            catalog.resources = resources::types(&templates, listenable, |name| tools.contains_key(name), warnings);
+        }
+        let catalog = Arc::new(catalog);
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(catalog.clone());
         Ok(catalog)
     }
 
+    /// The tools as they were last listed, unless the server has said since that they are others.
     fn known(&self) -> Option<Arc<Catalog>> {
+        if self.changes.stale.load(Ordering::Relaxed) {
+            return None;
+        }
         self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -154,12 +232,35 @@ impl Server {
         }
     }
 
+    pub(crate) async fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, CallError> {
+        match self.known() {
+            Some(catalog) => Ok(catalog),
+            None => self.first(call).await,
+        }
+    }
+
+    async fn tools(&self, call: &Call) -> Result<Listing, CallError> {
+        listing::all(&self.client, listing::TOOLS, call).await
+    }
+
+    /// The templates of resources. That they cannot be listed costs only them.
+    async fn templates(&self, catalog: &mut Catalog, call: &Call) -> Result<Vec<Value>, CallError> {
+        match listing::all(&self.client, listing::TEMPLATES, call).await {
+            Ok(listing) => {
+                catalog.fresh_until = catalog.fresh_until.filter(|_| listing.lasts.is_some());
+                Ok(listing.entries)
+            }
+            Err(error) if error.kind == Kind::Refused => {
+                catalog.warnings.push(error.message);
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The tool called `name`, which has to be one that is used like this.
     async fn tool(&self, name: &str, sends: Sends, call: &Call) -> Result<Arc<Tool>, CallError> {
-        let catalog = match self.known() {
-            Some(catalog) => catalog,
-            None => self.first(call).await?,
-        };
+        let catalog = self.catalog(call).await?;
         let drift = |message| CallError::new(Kind::Drift, message);
         let Some(tool) = catalog.tools.get(name) else {
             return Err(drift(format!("the server has no tool `{name}`")));
@@ -174,14 +275,32 @@ impl Server {
         }
     }
 
-    /// Calls `tool`: its answer's fields, those that it lacks, and what was odd about it.
+    /// Calls the tool `name`: its answer's fields, those that it lacks, and what was odd about it.
     async fn call(
         &self,
-        tool: &Tool,
+        name: &str,
         given: &Record,
         sends: Sends,
         call: &Call,
     ) -> Result<(Record, Vec<SmolStr>, Vec<String>), CallError> {
+        for again in [false, true] {
+            let tool = self.tool(name, sends, call).await?;
+            if let Some(done) = self.call_once(&tool, given, sends, again, call).await? {
+                return Ok(done);
+            }
+        }
+        Err(CallError::refused(format!("`tools/call {}`: its headers do not suit the server", clean(name, 128))))
+    }
+
+    /// One call; `None` if the tool was listed anew and has to be called as it is now.
+    async fn call_once(
+        &self,
+        tool: &Tool,
+        given: &Record,
+        sends: Sends,
+        again: bool,
+        call: &Call,
+    ) -> Result<Option<(Record, Vec<SmolStr>, Vec<String>)>, CallError> {
         let name = &tool.name;
         let arguments = gather(tool, given)?;
         if let Some(misfit) = tool.input.as_ref().and_then(|input| input.misfit(&arguments)) {
@@ -189,8 +308,15 @@ impl Server {
         }
         let params = format!(r#"{{"name":{},"arguments":{}}}"#, message::quoted(name), json::plain(&arguments));
         let what = format!("tools/call {}", clean(name, 128));
-        let ask = Ask { method: "tools/call", params: &params, sends, what: &what };
+        let headers = param_headers::of(&tool.headers, &arguments);
+        let ask =
+            Ask { method: "tools/call", params: &params, sends, what: &what, name: Some(name), headers: &headers };
         let reply = self.client.request(ask, call).await?;
+        if !again && matches!(&reply.answer, Err(error) if error.code == era::HEADERS_DISAGREE) {
+            // The tool wants other headers than when it was listed, and did nothing.
+            self.refresh(call).await?;
+            return Ok(None);
+        }
         let refused = |text: &str, code: Option<i64>| {
             let field = blame::argument(text, &tool.argument_names());
             let about = field.map(|field| format!(" (about `{field}`)")).unwrap_or_default();
@@ -209,7 +335,7 @@ impl Server {
                 Answer::Done { fields, missing, warnings } => {
                     let endpoint = &self.client.wire.endpoint;
                     let warnings = warnings.into_iter().map(|warning| endpoint.without_secrets(warning)).collect();
-                    Ok((fields, missing, warnings))
+                    Ok(Some((fields, missing, warnings)))
                 }
             },
         }

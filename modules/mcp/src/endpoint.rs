@@ -8,7 +8,7 @@ use lf_transport::secret_header;
 use smol_str::SmolStr;
 use url::{Host, Url};
 
-use crate::oauth::Signer;
+use crate::{oauth::Signer, subscription::seen::hash};
 
 /// Headers that mean something to the protocol, so a token cannot be put there.
 pub(crate) const TAKEN: [&str; 14] = [
@@ -109,6 +109,11 @@ impl Endpoint {
         tokens.iter().fold(text, |text, token| without(text, token.expose()))
     }
 
+    /// Under what the generation of this server is noted. Some systems put a key into the URL, so it is not in clear.
+    pub(crate) fn note(&self) -> String {
+        format!("era of {} {:016x}", self.url.authority(), hash(self.url.as_str().as_bytes()))
+    }
+
     /// What a person should hear about where this goes.
     pub(crate) fn warning(&self) -> Option<String> {
         let near = match self.url.host() {
@@ -143,7 +148,7 @@ pub(crate) fn url(credential: &str, text: &str) -> Result<Url, CallError> {
 fn header_name(credential: &str, text: &str) -> Result<HeaderName, CallError> {
     let bad = |why: &str| wrong(format!("the `header` of the credential `{credential}` {why}"));
     let name = HeaderName::from_bytes(text.as_bytes()).map_err(|_| bad("is not the name of a header"))?;
-    if TAKEN.contains(&name.as_str()) {
+    if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("mcp-param-") {
         return Err(bad(&format!("cannot be `{name}`, which the protocol uses itself")));
     }
     Ok(name)

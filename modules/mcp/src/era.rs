@@ -20,8 +20,8 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// The question.
 pub(crate) const PROBE: &str = "server/discover";
 
-const UNSUPPORTED_VERSION: i64 = -32022;
-const HEADERS_DISAGREE: i64 = -32020;
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+pub(crate) const HEADERS_DISAGREE: i64 = -32020;
 const CAPABILITY_MISSING: i64 = -32021;
 
 /// A generation.
@@ -31,6 +31,16 @@ pub enum Era {
     Legacy,
     /// Without either: 2026-07-28.
     Modern,
+}
+
+impl Era {
+    /// The request by which a server says what it is.
+    pub(crate) fn opening(self) -> &'static str {
+        match self {
+            Self::Legacy => "initialize",
+            Self::Modern => PROBE,
+        }
+    }
 }
 
 /// What an answer says.
@@ -78,7 +88,7 @@ fn of_error(error: &RpcError) -> Option<Told> {
 
 fn of_status(status: &Status) -> Told {
     match status.code.as_u16() {
-        401 | 403 | 429 | 502..=504 => Told::Nothing,
+        300..=399 | 401 | 403 | 429 | 502..=504 => Told::Nothing,
         // Some break over what they do not know; `initialize` they know.
         500.. => Told::Perhaps,
         _ => status.error.as_ref().and_then(of_error).unwrap_or(Told::Legacy),
@@ -91,11 +101,11 @@ pub(crate) fn subscribes(capabilities: Option<&Value>) -> bool {
     resources.and_then(|resources| resources.field("subscribe")) == Some(&Value::Bool(true))
 }
 
-/// The `_meta` of a request, as JSON text.
-pub(crate) fn meta() -> String {
+/// The `_meta` of a request, as JSON text; `capabilities` is JSON text.
+pub(crate) fn meta(capabilities: &str) -> String {
     let version = message::quoted(env!("CARGO_PKG_VERSION"));
     format!(
-        r#"{{"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientInfo":{{"name":"listen-fire","version":{version}}},"io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+        r#"{{"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientInfo":{{"name":"listen-fire","version":{version}}},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#
     )
 }
 
@@ -108,7 +118,7 @@ pub(crate) fn headers(method: &str, name: Option<&str>) -> Vec<(HeaderName, Head
 }
 
 /// A header's value: as it is, or wrapped where a header could not hold it as it is.
-fn sendable(text: &str) -> HeaderValue {
+pub(crate) fn sendable(text: &str) -> HeaderValue {
     let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim() == text
         && !(text.starts_with("=?base64?") && text.ends_with("?="));

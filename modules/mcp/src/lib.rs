@@ -1,14 +1,15 @@
 //! `@lf/mcp`: any remote MCP server as a module.
 //!
 //! A connection carries only data, the server's URL and how to sign in. Servers are reached over
-//! streamable HTTP, in the revisions with sessions (2025-03-26 to 2025-11-25); nothing that a connection
-//! says starts a process. What is not built is refused by name: listening and resources in movements.
+//! streamable HTTP, in both generations of the protocol: with sessions (2025-03-26 to 2025-11-25) and without
+//! (2026-07-28); nothing that a connection says starts a process. What is not built is refused by name.
 //!
 //! From the wire up: [`attempt`] (one exchange as a plain value), [`sse`] and [`stream`], [`message`],
-//! [`classify`] (the retry table), [`session`], [`client`] (a request with its retries), [`schema`] and
-//! [`tools`] (what a movement sees), [`answer`], [`connection`]. Beside them, for listening: [`era`] (which
-//! generation of the protocol a server speaks), [`subscription`] (a stream that is kept), [`pump`]. Under all of them,
-//! where a token signs in that is renewed: [`oauth`].
+//! [`classify`] (the retry table), [`session`], [`client`] (a request with its retries), [`rounds`] and
+//! [`param_headers`] (what the newer generation adds to it), [`schema`], [`tools`], [`template`] and [`resources`]
+//! (what a movement sees), [`answer`], [`connection`]. Beside them, for listening: [`era`] (which generation of
+//! the protocol a server speaks), [`subscription`] (a stream that is kept), and its two consumers, [`source`] and
+//! [`pump`]. Under all of them, where a token signs in that is renewed: [`oauth`].
 #![deny(clippy::disallowed_methods)]
 
 mod answer;
@@ -23,16 +24,22 @@ mod era;
 mod listing;
 mod message;
 pub mod oauth;
+mod param_headers;
 pub mod pump;
+mod resources;
+mod rounds;
 mod schema;
 mod session;
+mod source;
 mod sse;
 mod stream;
 mod subscription;
+mod template;
 mod text;
 mod tools;
 
 use std::{
+    fmt,
     sync::{Arc, RwLock},
     time::Duration,
 };
@@ -43,9 +50,17 @@ use lf_module::{
     module::Setting,
 };
 use lf_transport::Options;
+use smol_str::SmolStr;
 use tokio::sync::Mutex;
 
-use crate::{attempt::Wire, client::Client, connection::Server, endpoint::Endpoint, oauth::grant::Grant};
+use crate::{
+    attempt::Wire,
+    client::Client,
+    connection::{Changes, Connected, Server},
+    endpoint::Endpoint,
+    era::Era,
+    oauth::grant::Grant,
+};
 
 /// The module's name, as a movement and the log write it.
 pub const NAME: &str = "@lf/mcp";
@@ -56,11 +71,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const NO_APP: &str = "no OAuth app is set up for @lf/mcp in this project; set one up with \
                       `listen-fire connect @lf/mcp --oauth-authorize-url <…/authorize> --oauth-token-url <…/token>`";
 
+/// Who answers what a server asks in the middle of a request: elicitation, sampling, roots. A movement answers
+/// nothing, so none is there unless a program that uses this crate brings one.
+pub trait Answers: Send + Sync + fmt::Debug {
+    /// The capabilities that are declared for it, as the protocol writes them.
+    fn capabilities(&self) -> Value;
+    /// The result of a request of the server; `None` if it is not offered.
+    fn answer(&self, method: &str, params: &Value) -> Option<Value>;
+}
+
 /// The module.
 #[derive(Debug)]
 pub struct Mcp {
     manifest: Manifest,
     app: Option<oauth::App>,
+    answers: Option<Arc<dyn Answers>>,
 }
 
 impl Default for Mcp {
@@ -91,8 +116,10 @@ impl Mcp {
             signs_in: true,
             ..kind(oauth::KIND, "a server's URL and an OAuth sign-in")
         };
+        let era = FieldType::Choice(["auto", "legacy", "modern"].map(SmolStr::new_static).to_vec());
         Self {
             app,
+            answers: None,
             manifest: Manifest {
                 name: NAME.into(),
                 doc: "any remote MCP server; its tools are the types".to_owned(),
@@ -100,11 +127,24 @@ impl Mcp {
                 credential_optional: false,
                 settings: vec![
                     setting("timeout", FieldType::Duration, "how long the server may be silent (60 s)"),
+                    setting(
+                        "era",
+                        era,
+                        "the generation of the protocol: with sessions or without (auto: it is asked for)",
+                    ),
                     setting("strict_results", FieldType::Boolean, "answers' fields that may be missing are typed so"),
                     setting("allow_link_local", FieldType::Boolean, "link-local and metadata addresses may be reached"),
                 ],
             },
         }
+    }
+}
+
+impl Mcp {
+    /// The same, with somebody who answers what servers ask.
+    #[must_use]
+    pub fn answered_by(self, answers: Arc<dyn Answers>) -> Self {
+        Self { answers: Some(answers), ..self }
     }
 }
 
@@ -149,7 +189,23 @@ impl Module for Mcp {
             }
         };
         let http = lf_transport::Client::new(options, target.ports.clock.clone());
-        let client = Client::new(Wire { http, endpoint, ports: target.ports, patience, hears: None });
-        Ok(Arc::new(Server { client, strict, catalog: RwLock::new(None), first_listing: Mutex::new(()) }))
+        let era = match target.settings.get("era").and_then(Value::as_text) {
+            None | Some("auto") => None,
+            Some("legacy") => Some(Era::Legacy),
+            Some("modern") => Some(Era::Modern),
+            Some(_) => return Err(refuse("`era` has to be `auto`, `legacy` or `modern`".to_owned())),
+        };
+        let (answers, changes) = (self.answers.clone(), Arc::new(Changes::default()));
+        let wire = Wire { http, endpoint, ports: target.ports, patience, hears: Some(changes.clone()), answers };
+        let client = Client::new(wire, era);
+        let link_local = flag("allow_link_local");
+        Ok(Arc::new(Connected(Arc::new(Server {
+            link_local,
+            client,
+            strict,
+            catalog: RwLock::new(None),
+            first_listing: Mutex::new(()),
+            changes,
+        }))))
     }
 }

@@ -1,23 +1,26 @@
-//! `tools/list`, all pages of it.
+//! A server's lists, all pages of them: of tools, and of templates of resources.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use indexmap::IndexMap;
 use lf_module::{Call, CallError, Value, json};
-use lf_transport::Sends;
 use smol_str::SmolStr;
 
 use crate::{
     client::{Ask, Client},
+    era::Era,
     message,
+    resources::ResourceTypes,
     text::clean,
     tools::Tool,
 };
 
 /// Bounds of one listing.
 const PAGES: usize = 1000;
-const TOOLS: usize = 10_000;
+const MOST: usize = 10_000;
 const BYTES: usize = 64 << 20;
+/// The longest that a server's promise not to change counts.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// JSON-RPC: the server does not know the method.
 const UNKNOWN_METHOD: i64 = -32601;
 
@@ -25,13 +28,45 @@ const UNKNOWN_METHOD: i64 = -32601;
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     pub(crate) tools: IndexMap<SmolStr, Arc<Tool>>,
+    pub(crate) resources: ResourceTypes,
     pub(crate) warnings: Vec<String>,
+    /// Until when, by the steady clock, the server promises that it does not change.
+    pub(crate) fresh_until: Option<Duration>,
 }
 
-/// Every entry of the list, raw, with what was odd about the listing itself.
-pub(crate) async fn entries(client: &Client, call: &Call) -> Result<(Vec<Value>, Vec<String>), CallError> {
-    let mut entries = Vec::new();
-    let mut warnings = Vec::new();
+/// A list as the server sent it.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// Every entry, raw.
+    pub(crate) entries: Vec<Value>,
+    /// What was odd about the listing itself.
+    pub(crate) warnings: Vec<String>,
+    /// How long it stays as it is, where every page says so.
+    pub(crate) lasts: Option<Duration>,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List {
+    method: &'static str,
+    member: &'static str,
+    what: &'static str,
+}
+
+pub(crate) const TOOLS: List = List { method: "tools/list", member: "tools", what: "tools" };
+pub(crate) const TEMPLATES: List =
+    List { method: "resources/templates/list", member: "resourceTemplates", what: "templates of resources" };
+
+/// Reads all pages of a list.
+pub(crate) async fn all(client: &Client, list: List, call: &Call) -> Result<Listing, CallError> {
+    let mut listing = Listing { lasts: Some(LONGEST), ..Listing::default() };
+    pages(client, list, &mut listing, call).await?;
+    Ok(listing)
+}
+
+async fn pages(client: &Client, list: List, listing: &mut Listing, call: &Call) -> Result<(), CallError> {
+    let Listing { entries, warnings, lasts } = listing;
+    let List { method, member, what } = list;
     let mut cursors: Vec<SmolStr> = Vec::new();
     let mut bytes = 0;
     for _ in 0..PAGES {
@@ -39,49 +74,57 @@ pub(crate) async fn entries(client: &Client, call: &Call) -> Result<(Vec<Value>,
             Some(cursor) => format!(r#"{{"cursor":{}}}"#, message::quoted(cursor)),
             None => "{}".to_owned(),
         };
-        let ask = Ask { method: "tools/list", params: &params, sends: Sends::Safe, what: "tools/list" };
-        let page = match client.request(ask, call).await?.answer {
+        let page = match client.request(Ask::plain(method, &params), call).await?.answer {
             Ok(page) => page,
             Err(error) if error.code == UNKNOWN_METHOD && cursors.is_empty() => {
-                warnings.push("the server has no tools".to_owned());
-                return Ok((entries, warnings));
+                warnings.push(format!("the server has no {what}"));
+                return Ok(());
             }
             Err(error) => {
-                let message = format!("`tools/list`: the server refused it: {} (error {})", error.message, error.code);
+                let message = format!("`{method}`: the server refused it: {} (error {})", error.message, error.code);
                 return Err(client.discreet(CallError { status: Some(error.code), ..CallError::refused(message) }));
             }
         };
-        let Some(Value::List(tools)) = page.field("tools") else {
-            return Err(CallError::refused(
-                "`tools/list`: the server broke the protocol: its answer has no list of tools",
-            ));
+        let Some(Value::List(found)) = page.field(member) else {
+            return Err(CallError::refused(format!(
+                "`{method}`: the server broke the protocol: its answer has no list of {what}"
+            )));
         };
+        let page_lasts = page.field("ttlMs").and_then(whole).filter(|millis| *millis > 0).map(Duration::from_millis);
+        *lasts = lasts.zip(page_lasts).map(|(all, page)| all.min(page));
         bytes += json::plain(&page).len();
-        entries.extend(tools.iter().cloned());
-        if entries.len() > TOOLS || bytes > BYTES {
-            entries.truncate(TOOLS);
-            warnings.push(format!("the list of tools goes on beyond {} of them; the rest was left out", entries.len()));
-            return Ok((entries, warnings));
+        entries.extend(found.iter().cloned());
+        if entries.len() > MOST || bytes > BYTES {
+            entries.truncate(MOST);
+            let kept = entries.len();
+            warnings.push(format!("the list of {what} goes on beyond {kept} of them; the rest was left out"));
+            return Ok(());
         }
         match page.field("nextCursor") {
-            None | Some(Value::Absent) => return Ok((entries, warnings)),
+            None | Some(Value::Absent) => return Ok(()),
             Some(Value::Text(cursor)) if !cursors.contains(cursor) => cursors.push(cursor.clone()),
             Some(cursor) => {
                 let cursor = clean(&json::plain(cursor), 80);
-                warnings.push(format!("the list of tools is not complete: the server goes on with {cursor} again"));
-                return Ok((entries, warnings));
+                warnings.push(format!("the list of {what} is not complete: the server goes on with {cursor} again"));
+                return Ok(());
             }
         }
     }
-    warnings.push(format!("the list of tools goes on beyond {PAGES} pages; the rest was left out"));
-    Ok((entries, warnings))
+    warnings.push(format!("the list of {what} goes on beyond {PAGES} pages; the rest was left out"));
+    Ok(())
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    let Value::Number(number) = value else { return None };
+    number.as_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// Reads the entries, one by one.
-pub(crate) fn catalog(entries: &[Value], warnings: Vec<String>) -> Catalog {
-    let mut catalog = Catalog { tools: IndexMap::new(), warnings };
-    for entry in entries {
-        let Some(tool) = Tool::read(entry, &mut catalog.warnings) else { continue };
+pub(crate) fn catalog(listing: Listing, era: Era, now: Duration) -> Catalog {
+    let fresh_until = listing.lasts.map(|lasts| now + lasts);
+    let mut catalog = Catalog { warnings: listing.warnings, fresh_until, ..Catalog::default() };
+    for entry in &listing.entries {
+        let Some(tool) = Tool::read(entry, era, &mut catalog.warnings) else { continue };
         if catalog.tools.contains_key(&tool.name) {
             let name = clean(&tool.name, 128);
             catalog.warnings.push(format!("the server lists `{name}` twice; only the first counts"));

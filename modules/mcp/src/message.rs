@@ -11,6 +11,8 @@ use crate::text::{self, clean};
 
 /// Nothing that a server sends is nested deeper than this and still read.
 const DEPTH: usize = 128;
+/// The largest answer that is read: long lists of tools come in one piece.
+pub(crate) const LARGEST: usize = 32 << 20;
 
 /// The error member of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub(crate) enum Incoming {
     /// An answer. An error may come without an id; then it belongs to the request on whose answer it came.
     Response { id: Option<u64>, outcome: Result<Value, RpcError> },
     /// The server asks something; its id is any JSON.
-    Request { id: Value, method: String },
+    Request { id: Value, method: String, params: Value },
     /// The server tells something.
     Notification { method: String, params: Value },
     /// JSON, but no message. Servers do send such things, and they mean nothing.
@@ -38,7 +40,7 @@ pub(crate) enum Incoming {
 
 /// Reads one message or a batch of them.
 pub(crate) fn parse(text: &[u8]) -> Result<Vec<Incoming>, JsonError> {
-    let limits = Limits { bytes: lf_transport::exchange::LARGEST_BODY, depth: DEPTH };
+    let limits = Limits { bytes: LARGEST, depth: DEPTH };
     let read = json::read_with(text, limits)?;
     if let Value::List(messages) = &read {
         return Ok(messages.iter().map(incoming).collect());
@@ -49,11 +51,10 @@ pub(crate) fn parse(text: &[u8]) -> Result<Vec<Incoming>, JsonError> {
 fn incoming(message: &Value) -> Incoming {
     let id = message.field("id").filter(|id| !id.is_absent());
     let method = message.field("method").and_then(Value::as_text).map(str::to_owned);
+    let params = || message.field("params").cloned().unwrap_or(Value::Absent);
     match (method, id) {
-        (Some(method), Some(id)) => Incoming::Request { id: id.clone(), method },
-        (Some(method), None) => {
-            Incoming::Notification { method, params: message.field("params").cloned().unwrap_or(Value::Absent) }
-        }
+        (Some(method), Some(id)) => Incoming::Request { id: id.clone(), method, params: params() },
+        (Some(method), None) => Incoming::Notification { method, params: params() },
         (None, id) => {
             let outcome = if let Some(error) = message.field("error").filter(|error| !error.is_absent()) {
                 Err(rpc_error(error))
@@ -118,6 +119,11 @@ pub(crate) fn notification(method: &str, params: Option<&str>) -> Bytes {
         None => format!(r#"{{"jsonrpc":"2.0","method":{method}}}"#),
     }
     .into()
+}
+
+/// The answer to a request of the server.
+pub(crate) fn answered(id: &Value, result: &Value) -> Bytes {
+    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, json::plain(id), json::plain(result)).into()
 }
 
 /// What is answered to a request of the server: a ping gets its answer, and nothing else was offered.

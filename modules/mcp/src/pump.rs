@@ -83,14 +83,18 @@ pub async fn run(options: Options, ports: Ports, sink: &dyn Sink, stop: impl Fut
     let (changes, mut from_changes) = mpsc::channel(1);
     let blocked = Arc::new(AtomicBool::new(false));
     let clock = ports.clock.clone();
-    let listening =
-        subscription::Options { looks: options.resync || options.rules.strict, parts: options.parts, era: options.era };
+    let listening = subscription::Options {
+        looks: options.resync || options.rules.strict,
+        first: false,
+        parts: options.parts,
+        era: options.era,
+    };
     let transport =
         lf_transport::Options { http1: true, plain: options.target.plain(), ..lf_transport::Options::default() };
     let http = lf_transport::Client::new(transport, clock.clone());
     let endpoint = options.target.clone().endpoint();
-    let wire = Wire { http, endpoint, ports, patience: FAR, hears: None };
-    let subscription = Subscription::new(wire, &options.uris, listening, reports, changes, blocked.clone());
+    let wire = Wire { http, endpoint, ports, patience: FAR, hears: None, answers: None };
+    let subscription = Subscription::new(wire, &options.uris, listening, reports, changes, blocked.clone(), None);
     let mut pump = Pump::new(&options, &*clock, sink, blocked);
     tokio::select! {
         biased;
@@ -202,6 +206,9 @@ impl<'a> Pump<'a> {
     }
 
     async fn seen(&mut self, seen: Seen) -> Result<(), Gone> {
+        if seen.why == Why::Same {
+            return Ok(());
+        }
         let (told, fault) = self.judge(&seen);
         if let Some(fault) = fault {
             self.aside(self.line("filter_error").text("uri", &seen.uri).text("message", &fault)).await?;
@@ -213,7 +220,7 @@ impl<'a> Pump<'a> {
         let (count, resync) = match seen.why {
             Why::Pushed { count, gap: _ } => (count, false),
             Why::Gap => (1, true),
-            Why::First => return Ok(()),
+            Why::First | Why::Same => return Ok(()),
         };
         for _ in 0..count {
             let line = self.line("resource_updated").text("uri", &seen.uri).json("trigger", &trigger);

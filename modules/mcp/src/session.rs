@@ -1,4 +1,5 @@
-//! A session: what was agreed with a server, and how it is opened.
+//! A session: what was agreed with a server, and how it is opened. With a server of the newer generation nothing is
+//! opened: what it said of itself stands for it.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use http::HeaderValue;
 use lf_module::{CallError, Kind, Value};
 
 use crate::{
+    era::{self, Era},
     message,
     text::{self, clean},
 };
@@ -17,6 +19,7 @@ const SPOKEN: [&str; 4] = [ASKED, "2025-06-18", "2025-03-26", "2024-11-05"];
 /// What was agreed.
 #[derive(Debug)]
 pub(crate) struct Session {
+    pub(crate) era: Era,
     /// The negotiated revision: it goes with every later request.
     pub(crate) version: &'static str,
     /// The server's id of the session, if it keeps any. As good as a credential: never shown.
@@ -25,15 +28,15 @@ pub(crate) struct Session {
     pub(crate) server: String,
     /// Its version of itself.
     pub(crate) server_version: String,
-    /// The whole answer to `initialize`, for `describe --raw`.
+    /// The whole answer to `initialize` or `server/discover`, for `describe --raw`.
     pub(crate) raw: Value,
 }
 
-/// The parameters of `initialize`. No capability is declared: nothing of what they stand for is built.
-pub(crate) fn initialize() -> String {
+/// The parameters of `initialize`; `capabilities` is JSON text.
+pub(crate) fn initialize(capabilities: &str) -> String {
     let version = message::quoted(env!("CARGO_PKG_VERSION"));
     format!(
-        r#"{{"protocolVersion":"{ASKED}","capabilities":{{}},"clientInfo":{{"name":"listen-fire","version":{version}}}}}"#
+        r#"{{"protocolVersion":"{ASKED}","capabilities":{capabilities},"clientInfo":{{"name":"listen-fire","version":{version}}}}}"#
     )
 }
 
@@ -62,11 +65,24 @@ impl Session {
             }
             None => None,
         };
-        let about = |field: &str| {
-            let text = answer.field("serverInfo").and_then(|about| about.field(field)).and_then(Value::as_text);
-            clean(text.unwrap_or_default(), text::MESSAGE)
-        };
-        let (server, server_version) = (about("name"), about("version"));
-        Ok(Arc::new(Self { version, id, server, server_version, raw: answer }))
+        let (server, server_version) = about(answer.field("serverInfo"));
+        Ok(Arc::new(Self { era: Era::Legacy, version, id, server, server_version, raw: answer }))
     }
+
+    /// Reads the answer to `server/discover`; a server may answer it with an error and speak the generation.
+    pub(crate) fn discovered(answer: Option<Value>) -> Arc<Self> {
+        let raw = answer.unwrap_or(Value::Absent);
+        let meta = || raw.field("_meta").and_then(|meta| meta.field("io.modelcontextprotocol/serverInfo"));
+        let (server, server_version) = about(raw.field("serverInfo").or_else(meta));
+        Arc::new(Self { era: Era::Modern, version: era::MODERN, id: None, server, server_version, raw })
+    }
+}
+
+/// What a server calls itself, and its version of itself.
+fn about(facts: Option<&Value>) -> (String, String) {
+    let fact = |name: &str| {
+        let text = facts.and_then(|facts| facts.field(name)).and_then(Value::as_text);
+        clean(text.unwrap_or_default(), text::MESSAGE)
+    };
+    (fact("name"), fact("version"))
 }

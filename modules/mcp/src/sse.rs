@@ -4,7 +4,7 @@
 //! a stream with those. It knows nothing of what the data holds.
 
 /// The largest block that is kept.
-const LARGEST: usize = 16 << 20;
+pub(crate) const LARGEST: usize = 32 << 20;
 
 /// One block of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use lf_transport::{Body, Failure};
 
-use crate::sse::{Event, Parser};
+use crate::sse::{self, Event, Parser};
+
+/// The longest stream that answers one request.
+const LONGEST: usize = 2 * sse::LARGEST;
 
 /// An event stream of which a part has been read.
 #[derive(Debug)]
@@ -12,11 +15,13 @@ pub(crate) struct EventStream {
     /// `None` after the end.
     open: Option<(Body, Parser)>,
     ready: VecDeque<Event>,
+    /// How many bytes have come.
+    read: usize,
 }
 
 impl EventStream {
     pub(crate) fn new(body: Body) -> Self {
-        Self { open: Some((body, Parser::default())), ready: VecDeque::new() }
+        Self { open: Some((body, Parser::default())), ready: VecDeque::new(), read: 0 }
     }
 
     /// The next piece of the stream, with the events that it completes: none, where it was a comment. `None`
@@ -32,7 +37,7 @@ impl EventStream {
         }
     }
 
-    /// The next event; `None` at the end.
+    /// The next event; `None` at the end. For a stream that answers one request: it may not go on for ever.
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, Failure> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -40,7 +45,13 @@ impl EventStream {
             }
             let Some((body, parser)) = &mut self.open else { return Ok(None) };
             match body.next().await? {
-                Some(piece) => self.ready.extend(parser.feed(&piece).map_err(|large| Failure::TooLarge(large.0))?),
+                Some(piece) => {
+                    self.read += piece.len();
+                    if self.read > LONGEST {
+                        return Err(Failure::TooLarge(LONGEST));
+                    }
+                    self.ready.extend(parser.feed(&piece).map_err(|large| Failure::TooLarge(large.0))?);
+                }
                 None => {
                     let last = self.open.take().and_then(|(_, parser)| parser.finish());
                     self.ready.extend(last);

@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    attempt::Wire,
+    attempt::{Hears, Wire},
     era::{Era, Told},
     subscription::{
         backoff::{Backoff, Wait},
@@ -34,6 +34,7 @@ pub(crate) mod link;
 mod live;
 mod modern;
 mod resource;
+pub(crate) use resource::content;
 pub(crate) mod seen;
 pub(crate) mod verdict;
 
@@ -45,6 +46,8 @@ const STILL: Duration = Duration::from_secs(120);
 pub(crate) struct Options {
     /// Each resource is looked at first, and after every gap that cannot be replayed.
     pub(crate) looks: bool,
+    /// The first look matters: one that fails is reported.
+    pub(crate) first: bool,
     /// Updates of what lies below a resource count as its own.
     pub(crate) parts: bool,
     /// The generation, if it is not to be asked for.
@@ -95,6 +98,8 @@ pub(crate) enum Why {
     First,
     /// It changed in a gap.
     Gap,
+    /// It did not.
+    Same,
 }
 
 /// Where reports go. They are dropped where nobody takes them: news matter more.
@@ -144,8 +149,9 @@ impl Subscription {
         reports: mpsc::Sender<Report>,
         changes: mpsc::Sender<Seen>,
         blocked: Arc<AtomicBool>,
+        also: Option<Arc<dyn Hears>>,
     ) -> Self {
-        let resources = Arc::new(Resources::new(uris, options));
+        let resources = Arc::new(Resources::new(uris, options, also));
         let wire = Wire { hears: Some(resources.clone()), ..wire };
         let (watching, _) = watch::channel(false);
         Self {
@@ -157,6 +163,16 @@ impl Subscription {
             blocked,
             watching,
         }
+    }
+
+    /// What was there when `uri` was last looked at, by an earlier listener.
+    pub(crate) fn known(&self, uri: &SmolStr, hash: u64) {
+        self.resources.known(uri, hash);
+    }
+
+    /// All resources are looked at.
+    pub(crate) fn look(&self) {
+        self.resources.look();
     }
 
     /// Listens, for ever.

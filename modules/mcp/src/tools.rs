@@ -8,6 +8,8 @@ use smol_str::SmolStr;
 
 use crate::{
     check::Checker,
+    era::Era,
+    param_headers::{self, ParamHeader},
     schema::{self, Properties, Property, Warnings},
     text::{self, clean},
 };
@@ -23,6 +25,8 @@ pub(crate) struct Tool {
     /// The server marks it as reading only.
     pub(crate) read_only: bool,
     pub(crate) arguments: Arguments,
+    /// The arguments that also go as headers.
+    pub(crate) headers: Vec<ParamHeader>,
     /// Checks the arguments; `None` if there is no schema that could.
     pub(crate) input: Option<Checker>,
     /// What the answer holds beside its parts; `None` without an output schema.
@@ -49,7 +53,7 @@ pub(crate) struct Output {
 
 impl Tool {
     /// Reads one entry of a list. What is wrong with it goes to `said`; `None` if not even its name is right.
-    pub(crate) fn read(entry: &Value, said: &mut Vec<String>) -> Option<Self> {
+    pub(crate) fn read(entry: &Value, era: Era, said: &mut Vec<String>) -> Option<Self> {
         let Some(name) = entry.field("name").and_then(Value::as_text) else {
             said.push("a tool without a name was left out".to_owned());
             return None;
@@ -59,6 +63,14 @@ impl Tool {
             warnings.at("/name", "a movement cannot write such a name; the tool was left out");
             return None;
         }
+        let headers = match (era, entry.field("inputSchema").map(param_headers::declared)) {
+            (Era::Modern, Some(Ok(headers))) => headers,
+            (Era::Modern, Some(Err(why))) => {
+                warnings.at("/inputSchema", &format!("{why}; such a tool may not be offered and was left out"));
+                return None;
+            }
+            (Era::Legacy, _) | (Era::Modern, None) => Vec::new(),
+        };
         let arguments = arguments(entry, &mut warnings);
         let input = entry.field("inputSchema").filter(|schema| matches!(schema, Value::Record(_)));
         let input = input.map(|schema| Checker::new(schema.clone()));
@@ -74,6 +86,7 @@ impl Tool {
             doc: description(entry),
             read_only: read_only(entry),
             arguments,
+            headers,
             input,
             output,
             unusable,
@@ -186,7 +199,7 @@ fn description(entry: &Value) -> Option<String> {
 }
 
 /// Whether a name can stand between backticks.
-fn writable_name(name: &str) -> bool {
+pub(crate) fn writable_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(|character| character == '`' || character.is_control())
 }
 

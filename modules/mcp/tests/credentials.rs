@@ -38,7 +38,7 @@ async fn a_refused_credential_is_named_and_its_secret_is_not() {
         assert_eq!((error.kind, error.status), (Kind::Credential, Some(i64::from(status))));
         assert!(error.message.contains("credential `linear`") && error.message.contains("who are you"), "{error}");
         assert!(!error.message.contains("s3cret"));
-        assert_eq!(stage.methods(), ["initialize"]);
+        assert_eq!(stage.methods(), ["server/discover"]);
     }
 }
 

@@ -5,11 +5,15 @@
 mod calls;
 mod conformance;
 mod credentials;
+mod eras;
+mod hostile;
 mod listing;
 mod oauth;
 mod pump;
+mod resources;
 mod retries;
 mod sessions;
 mod shapes;
 mod stage;
 mod streams;
+mod suite;

@@ -25,8 +25,9 @@ enum Asked {
 const REQUESTS: [Asked; 4] = [Asked::Initialize, Asked::List, Asked::Read, Asked::Write];
 
 impl Asked {
-    fn method(self) -> &'static str {
+    fn method(self, era: &str) -> &'static str {
         match self {
+            Self::Initialize if era == "modern" => "server/discover",
             Self::Initialize => "initialize",
             Self::List => "tools/list",
             Self::Read | Self::Write => "tools/call",
@@ -80,14 +81,21 @@ const TABLE: [(Fault, Cell, Cell); 20] = [
     (Fault::Status(403), Cell::Once, Cell::Once),
 ];
 
-/// A server that does `fault` to the first `times` requests of the kind, and everything else right.
-fn stage(fault: Fault, asked: Asked, times: usize) -> Stage {
-    let offer = Offer::of(tools());
+const ERAS: [&str; 2] = ["legacy", "modern"];
+
+fn offer(era: &str) -> Offer {
+    if era == "modern" { Offer::modern(tools()) } else { Offer::of(tools()) }
+}
+
+/// A server of a generation that does `fault` to the first `times` requests of the kind, and everything else right.
+fn stage(era: &'static str, fault: Fault, asked: Asked, times: usize) -> Stage {
+    let offer = offer(era);
     let met = AtomicUsize::new(0);
     // A server that is only slow must not look silent.
-    let settings = if fault == Fault::Silence { timeout(300) } else { Settings::new() };
+    let mut settings = if fault == Fault::Silence { timeout(300) } else { Settings::new() };
+    settings.extend(crate::stage::era(era));
     Stage::with(settings, move |received| {
-        if received.rpc() == asked.method() && met.fetch_add(1, Ordering::SeqCst) < times {
+        if received.rpc() == asked.method(era) && met.fetch_add(1, Ordering::SeqCst) < times {
             return fault.reply(offer.body(received).as_bytes());
         }
         offer.reply(received)
@@ -98,15 +106,15 @@ fn drawn(count: usize) -> Vec<Duration> {
     [450, 900, 1800].into_iter().take(count).map(Duration::from_millis).collect()
 }
 
-fn gaps(stage: &Stage, asked: Asked) -> Vec<Duration> {
-    stage.received(asked.method()).windows(2).map(|pair| pair[1].at - pair[0].at).collect()
+fn gaps(stage: &Stage, method: &str) -> Vec<Duration> {
+    stage.received(method).windows(2).map(|pair| pair[1].at - pair[0].at).collect()
 }
 
-async fn judge(fault: Fault, asked: Asked, cell: Cell) {
-    let label = format!("{fault:?} × {asked:?}");
-    let lasting = stage(fault, asked, usize::MAX);
+async fn judge(era: &'static str, fault: Fault, asked: Asked, cell: Cell) {
+    let label = format!("{fault:?} × {asked:?}, {era}");
+    let lasting = stage(era, fault, asked, usize::MAX);
     let error = asked.run(&lasting).await.unwrap_err();
-    let seen = lasting.received(asked.method()).len();
+    let seen = lasting.received(asked.method(era)).len();
     let waits = match cell {
         Cell::Drawn => drawn(3),
         Cell::Asked(seconds) => vec![Duration::from_secs(seconds); 3],
@@ -114,10 +122,10 @@ async fn judge(fault: Fault, asked: Asked, cell: Cell) {
     };
     assert_eq!(seen, waits.len() + 1, "{label}: {error}");
     assert_eq!(lasting.world.sleeps(), waits, "{label}");
-    for (gap, wait) in gaps(&lasting, asked).into_iter().zip(&waits) {
+    for (gap, wait) in gaps(&lasting, asked.method(era)).into_iter().zip(&waits) {
         assert!(gap >= *wait, "{label}: {gap:?} after a wait of {wait:?}");
     }
-    let ids: Vec<_> = lasting.received(asked.method()).iter().map(|one| one.rpc_id().to_string()).collect();
+    let ids: Vec<_> = lasting.received(asked.method(era)).iter().map(|one| one.rpc_id().to_string()).collect();
     assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])), "{label}: an id was used twice: {ids:?}");
     let acted = if matches!(cell, Cell::Unknown) { Acted::Maybe } else { Acted::No };
     assert_eq!(error.acted, acted, "{label}");
@@ -135,9 +143,9 @@ async fn judge(fault: Fault, asked: Asked, cell: Cell) {
     }
     if matches!(cell, Cell::Drawn | Cell::Asked(_)) {
         assert!(error.message.contains("4 attempts") && error.message.contains("waited"), "{label}: {error}");
-        let passing = stage(fault, asked, 1);
+        let passing = stage(era, fault, asked, 1);
         asked.run(&passing).await.unwrap_or_else(|error| unreachable(&label, &error));
-        assert_eq!(passing.received(asked.method()).len(), 2, "{label}: it passes");
+        assert_eq!(passing.received(asked.method(era)).len(), 2, "{label}: it passes");
     }
 }
 
@@ -149,37 +157,45 @@ fn unreachable(label: &str, error: &CallError) {
 #[tokio::test]
 async fn a_fault_at_initialize() {
     for (fault, safe, _) in TABLE {
-        judge(fault, Asked::Initialize, safe).await;
+        for era in ERAS {
+            judge(era, fault, Asked::Initialize, safe).await;
+        }
     }
 }
 
 #[tokio::test]
 async fn a_fault_at_the_list() {
     for (fault, safe, _) in TABLE {
-        judge(fault, Asked::List, safe).await;
+        for era in ERAS {
+            judge(era, fault, Asked::List, safe).await;
+        }
     }
 }
 
 #[tokio::test]
 async fn a_fault_at_a_read() {
     for (fault, safe, _) in TABLE {
-        judge(fault, Asked::Read, safe).await;
+        for era in ERAS {
+            judge(era, fault, Asked::Read, safe).await;
+        }
     }
 }
 
 #[tokio::test]
 async fn a_fault_at_a_write() {
     for (fault, _, write) in TABLE {
-        judge(fault, Asked::Write, write).await;
+        for era in ERAS {
+            judge(era, fault, Asked::Write, write).await;
+        }
     }
 }
 
 #[tokio::test]
 async fn refused_is_sent_again_and_arrives_when_the_server_is_back() {
-    for asked in REQUESTS {
+    for (era, asked) in ERAS.into_iter().flat_map(|era| REQUESTS.map(|asked| (era, asked))) {
         let port = unused_port().unwrap();
         let world = World::new(0.9);
-        let offer = Offer::of(tools());
+        let offer = offer(era);
         let start = {
             let world = world.clone();
             move || {
@@ -188,7 +204,8 @@ async fn refused_is_sent_again_and_arrives_when_the_server_is_back() {
             }
         };
         let url = format!("http://127.0.0.1:{port}/mcp");
-        let connection = connect(world.ports(), credential(&[("url", &url), ("token", "t")]), Settings::new()).unwrap();
+        let settings = crate::stage::era(era);
+        let connection = connect(world.ports(), credential(&[("url", &url), ("token", "t")]), settings).unwrap();
         let mut stage = Stage { world: world.clone(), server: None, connection };
         if asked != Asked::Initialize {
             let before = start();
@@ -209,7 +226,7 @@ async fn refused_is_sent_again_and_arrives_when_the_server_is_back() {
         });
         asked.run(&stage).await.unwrap();
         stage.server = back.lock().unwrap().take();
-        assert_eq!(stage.received(asked.method()).len(), 1, "{asked:?} arrives once");
+        assert_eq!(stage.received(asked.method(era)).len(), 1, "{asked:?} arrives once");
     }
 }
 
@@ -229,10 +246,10 @@ async fn a_name_that_is_not_found_is_tried_four_times() {
 
 #[tokio::test]
 async fn ten_minutes_are_not_waited() {
-    for asked in REQUESTS {
-        let stage = stage(Fault::AskedSeconds(429, 600), asked, usize::MAX);
+    for (era, asked) in ERAS.into_iter().flat_map(|era| REQUESTS.map(|asked| (era, asked))) {
+        let stage = stage(era, Fault::AskedSeconds(429, 600), asked, usize::MAX);
         let error = asked.run(&stage).await.unwrap_err();
-        assert_eq!(stage.received(asked.method()).len(), 1, "{asked:?}");
+        assert_eq!(stage.received(asked.method(era)).len(), 1, "{asked:?}");
         assert_eq!(error.retry_after(), Some(Duration::from_secs(600)));
         assert!(error.message.contains("600 s"), "{error}");
         assert!(stage.world.sleeps().is_empty());
@@ -242,10 +259,10 @@ async fn ten_minutes_are_not_waited() {
 
 #[tokio::test]
 async fn twenty_seconds_are_waited_in_all() {
-    for asked in REQUESTS {
-        let stage = stage(Fault::AskedSeconds(503, 8), asked, usize::MAX);
+    for (era, asked) in ERAS.into_iter().flat_map(|era| REQUESTS.map(|asked| (era, asked))) {
+        let stage = stage(era, Fault::AskedSeconds(503, 8), asked, usize::MAX);
         let error = asked.run(&stage).await.unwrap_err();
-        assert_eq!(stage.received(asked.method()).len(), 3, "{asked:?}: eight and eight, and no more");
+        assert_eq!(stage.received(asked.method(era)).len(), 3, "{asked:?}: eight and eight, and no more");
         assert_eq!(error.waited, Duration::from_secs(16));
     }
 }
@@ -268,15 +285,19 @@ async fn an_answer_that_trickles_ends_at_the_deadline() {
 
 #[tokio::test]
 async fn a_call_that_is_not_waited_for_any_more_is_cancelled_and_initialize_is_not() {
-    let stage = stage(Fault::Silence, Asked::Write, usize::MAX);
+    let stage = stage("legacy", Fault::Silence, Asked::Write, usize::MAX);
     stage.create().await.unwrap_err();
     let (calls, told) = (stage.received("tools/call"), stage.received("notifications/cancelled"));
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].json()["params"]["requestId"], calls[0].rpc_id());
 
-    let stage = self::stage(Fault::Silence, Asked::Initialize, usize::MAX);
+    let stage = self::stage("legacy", Fault::Silence, Asked::Initialize, usize::MAX);
     stage.describe().await.unwrap_err();
     assert!(stage.received("notifications/cancelled").is_empty());
+
+    let stage = self::stage("modern", Fault::Silence, Asked::Write, usize::MAX);
+    stage.create().await.unwrap_err();
+    assert!(stage.received("notifications/cancelled").is_empty(), "hanging up says it there");
 }
 
 /// Writes down what is logged.
@@ -304,7 +325,7 @@ impl tracing::Subscriber for Log {
 #[tokio::test]
 async fn each_retry_is_logged() {
     let log = Log::default();
-    let stage = stage(Fault::Status(503), Asked::List, 2);
+    let stage = stage("legacy", Fault::Status(503), Asked::List, 2);
     let guard = tracing::subscriber::set_default(log.clone());
     stage.describe().await.unwrap();
     drop(guard);

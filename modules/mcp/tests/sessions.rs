@@ -32,8 +32,8 @@ async fn what_is_sent_with_each_request() {
     offer.version = "2025-06-18".to_owned();
     let stage = Stage::good(offer);
     stage.describe().await.unwrap();
-    assert_eq!(stage.methods(), ["initialize", "notifications/initialized", "tools/list"]);
-    let all = stage.server.as_ref().unwrap().received();
+    assert_eq!(stage.methods(), ["server/discover", "initialize", "notifications/initialized", "tools/list"]);
+    let all = stage.server.as_ref().unwrap().received().split_off(1);
     let first = all[0].json();
     assert_eq!(first["params"]["protocolVersion"], "2025-11-25");
     assert_eq!(first["params"]["capabilities"], json!({}));
@@ -77,9 +77,9 @@ async fn servers_are_kept_apart() {
     }
     for (server, token, session) in servers {
         let received = server.received();
-        assert_eq!(received.len(), 4);
+        assert_eq!(received.len(), 5);
         assert!(received.iter().all(|request| request.header("authorization") == Some(&format!("Bearer {token}"))));
-        assert!(received[1..].iter().all(|request| request.header("mcp-session-id") == Some(session)));
+        assert!(received[2..].iter().all(|request| request.header("mcp-session-id") == Some(session)));
     }
 }
 
@@ -100,7 +100,7 @@ async fn a_lost_session_is_renewed_and_a_read_is_sent_once_more() {
         let stage = forgetful("tools/call", loss);
         stage.search().await.unwrap();
         assert_eq!(
-            stage.methods()[3..],
+            stage.methods()[4..],
             ["tools/call", "initialize", "notifications/initialized", "tools/call"].map(str::to_owned)
         );
         let renewed = &stage.received("initialize")[1];
@@ -155,7 +155,7 @@ async fn a_404_without_a_session_is_a_wrong_url() {
     let stage = Stage::new(move |received| if received.rpc() == "tools/list" { gone() } else { offer.reply(received) });
     let error = stage.describe().await.unwrap_err();
     assert_eq!(error.kind, Kind::Refused);
-    assert_eq!(stage.methods(), ["initialize", "notifications/initialized", "tools/list"]);
+    assert_eq!(stage.methods(), ["server/discover", "initialize", "notifications/initialized", "tools/list"]);
 }
 
 #[tokio::test]
@@ -164,20 +164,6 @@ async fn a_revision_that_is_not_spoken_is_named() {
     offer.version = "2099-01-01".to_owned();
     let error = Stage::good(offer).describe().await.unwrap_err();
     assert!(error.message.contains("`2099-01-01`"), "{error}");
-}
-
-#[tokio::test]
-async fn a_server_of_the_revision_without_sessions_is_named_as_such() {
-    for code in [-32022, -32601] {
-        let stage = Stage::new(move |received| {
-            let error = json!({"code": code, "message": "no"});
-            Reply::json(&json!({"jsonrpc": "2.0", "id": received.rpc_id(), "error": error}))
-        });
-        let error = stage.describe().await.unwrap_err();
-        assert_eq!(error.kind, Kind::Limit);
-        assert!(error.message.contains("not spoken to yet"), "{error}");
-        assert_eq!(stage.methods(), ["initialize"]);
-    }
 }
 
 #[tokio::test]

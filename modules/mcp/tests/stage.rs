@@ -67,6 +67,11 @@ pub(crate) fn timeout(millis: i64) -> Settings {
     [("timeout".into(), length)].into_iter().collect()
 }
 
+/// The setting `era`.
+pub(crate) fn era(name: &str) -> Settings {
+    [("era".into(), Value::text(name))].into_iter().collect()
+}
+
 impl Stage {
     /// A server that answers by `script`, with every die at 0.9.
     pub(crate) fn new(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {

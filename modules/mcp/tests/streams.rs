@@ -91,7 +91,7 @@ async fn a_stream_that_gave_an_id_is_resumed_where_it_broke_for_writes_too() {
                 // The request's id is not known from this one; it was the one before.
                 assert_eq!(received.header("last-event-id"), Some("e7"));
                 assert_eq!(received.header("accept"), Some("text/event-stream"));
-                let answer = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"late"}]}}"#;
+                let answer = r#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"late"}]}}"#;
                 Reply::events(format!("data: {{}}\n\nid: e8\n{}", data(answer)))
             }
             _ => Reply::events("id: e7\nretry: 700\ndata:\n\n").then(broken.clone()),

@@ -43,6 +43,7 @@ fn the_table_of_generations() {
         (status(405, None), Told::Legacy),
         (status(406, None), Told::Legacy),
         (Outcome::Senseless("html".to_owned()), Told::Legacy),
+        (status(308, None), Told::Nothing),
         (status(401, None), Told::Nothing),
         (status(403, None), Told::Nothing),
         (status(429, None), Told::Nothing),

@@ -175,7 +175,7 @@ impl Takes for Messages<'_> {
             Incoming::Notification { method, params } if !double => self.resources.heard(method, params),
             // Were it none, but a server that counts anew, looking shows it.
             Incoming::Notification { method, params } => self.resources.heard_again(method, params),
-            Incoming::Request { id, method } if !double => self.link.reply(self.inside, id, method),
+            Incoming::Request { id, method, params: _ } if !double => self.link.reply(self.inside, id, method),
             // Answers to others come here only where a server replays too much.
             Incoming::Request { .. } | Incoming::Response { .. } | Incoming::Nonsense => {}
         }

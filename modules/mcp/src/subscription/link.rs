@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use crate::{
     attempt::{self, Envelope, Exchange, Outcome, Wire},
     classify,
-    era::{self, Told},
+    era::{self, Era, Told},
     message,
     session::{self, Session},
     stream::EventStream,
@@ -34,6 +34,8 @@ use crate::{
 const DEADLINE: Duration = Duration::from_secs(30);
 /// How long saying good-bye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// The capabilities of a listener.
+const NOTHING: &str = "{}";
 /// The network's own timers, which must not fire before the ones above.
 pub(crate) const FAR: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many answers to the server's own requests are under way at once; what is asked beyond waits in vain.
@@ -117,14 +119,15 @@ impl Link {
     }
 
     fn envelope<'a>(&self, session: Option<&'a Session>, extra: &'a [(HeaderName, HeaderValue)]) -> Envelope<'a> {
-        Envelope { session, sends: Sends::Safe, extra, until: Some(self.clock().monotonic() + FAR) }
+        let era = if extra.is_empty() { Era::Legacy } else { Era::Modern };
+        Envelope { era, session, sends: Sends::Safe, extra, until: Some(self.clock().monotonic() + FAR) }
     }
 
     /// Asks which generation the server speaks.
     pub(crate) async fn probe(&self) -> (Told, Trouble) {
         let id = self.id();
         let extra = era::headers(era::PROBE, None);
-        let params = format!(r#"{{"_meta":{}}}"#, era::meta());
+        let params = format!(r#"{{"_meta":{}}}"#, era::meta(NOTHING));
         let asking = self.wire.ask(id, message::request(id, era::PROBE, &params), self.envelope(None, &extra));
         match within(self.clock(), era::PATIENCE, asking).await {
             Some(Exchange { outcome, session_id: _ }) => {
@@ -137,7 +140,7 @@ impl Link {
     /// Opens a session of the older generation.
     pub(crate) async fn open(&self) -> Result<Arc<Inside>, Trouble> {
         let id = self.id();
-        let message = message::request(id, "initialize", &session::initialize());
+        let message = message::request(id, "initialize", &session::initialize(NOTHING));
         let asking = self.wire.ask(id, message, self.envelope(None, &[]));
         let Some(Exchange { outcome, session_id }) = within(self.clock(), DEADLINE, asking).await else {
             return Err(late("initialize"));
@@ -187,11 +190,13 @@ impl Link {
     }
 
     /// Opens the stream of a subscription of the newer generation.
-    pub(crate) async fn listen(&self, id: u64, uris: &str) -> Result<EventStream, Trouble> {
+    pub(crate) async fn listen(&self, id: u64, uris: &str, lists: bool) -> Result<EventStream, Trouble> {
         let what = "subscriptions/listen";
         let mut extra = era::headers(what, None);
         extra.push((header::ACCEPT_ENCODING, attempt::UNCOMPRESSED));
-        let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{uris}}},"_meta":{}}}"#, era::meta());
+        let lists = if lists { r#","toolsListChanged":true"# } else { "" };
+        let meta = era::meta(NOTHING);
+        let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{uris}{lists}}},"_meta":{meta}}}"#);
         let envelope = Envelope { sends: Sends::Write, until: None, ..self.envelope(None, &extra) };
         let posting = self.wire.post(message::request(id, what, &params), envelope);
         let opened = within(self.clock(), DEADLINE, posting).await.ok_or_else(|| late(what))?;
@@ -253,7 +258,7 @@ impl Link {
             }
             Place::Legacy(inside) => (Some(&*inside.session), Vec::new()),
             Place::Modern => {
-                params.extend([r#","_meta":"#, &era::meta()]);
+                params.extend([r#","_meta":"#, &era::meta(NOTHING)]);
                 (None, era::headers(method, Some(uri)))
             }
         };

@@ -36,7 +36,7 @@ impl Subscription {
             let id = self.link.id();
             // Messages of the one before do not count any more.
             self.resources.only(Some(id));
-            let events = match self.link.listen(id, &uris).await {
+            let events = match self.link.listen(id, &uris, self.resources.hears_lists()).await {
                 Ok(events) => events,
                 Err(trouble) => {
                     self.watching.send_replace(false);

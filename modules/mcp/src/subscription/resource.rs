@@ -5,7 +5,7 @@
 //! told of it is the consumer's affair.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -64,6 +64,8 @@ enum Work {
 pub(crate) struct Resources {
     all: Vec<Resource>,
     options: Options,
+    /// Who hears what is not about resources.
+    also: Option<Arc<dyn Hears>>,
     /// Whose messages count: those with the id of this subscription, in the newer generation.
     only: Mutex<Option<u64>>,
     ids: Mutex<SeenIds>,
@@ -81,15 +83,28 @@ impl Hears for Resources {
 }
 
 impl Resources {
-    pub(crate) fn new(uris: &[SmolStr], options: Options) -> Self {
+    pub(crate) fn new(uris: &[SmolStr], options: Options, also: Option<Arc<dyn Hears>>) -> Self {
         let resource = |uri: &SmolStr| Resource { uri: uri.clone(), state: Mutex::default(), wake: Notify::new() };
         Self {
             all: uris.iter().map(resource).collect(),
             options,
+            also,
             only: Mutex::default(),
             ids: Mutex::default(),
             looking: Semaphore::new(LOOKING),
         }
+    }
+
+    /// What was there when a resource was last looked at.
+    pub(crate) fn known(&self, uri: &SmolStr, hash: u64) {
+        for resource in self.all.iter().filter(|resource| resource.uri == *uri) {
+            lock(&resource.state).hash = Some(hash);
+        }
+    }
+
+    /// Whether it is heard that the list of tools changes.
+    pub(crate) fn hears_lists(&self) -> bool {
+        self.also.is_some()
     }
 
     pub(crate) fn uris(&self) -> impl Iterator<Item = &SmolStr> {
@@ -123,7 +138,13 @@ impl Resources {
 
     /// Takes a notification in. What is no update of a watched resource is nothing.
     pub(crate) fn heard(&self, method: &str, params: &Value) {
-        if method != UPDATED || !self.ours(params) {
+        if !self.ours(params) {
+            return;
+        }
+        if method != UPDATED {
+            if let Some(also) = &self.also {
+                also.notification(method, params, None);
+            }
             return;
         }
         let Some(uri) = params.field("uri").and_then(Value::as_text) else { return };
@@ -234,7 +255,7 @@ impl Resources {
                     let old = state.hash.replace(new);
                     let why = match old {
                         None => Why::First,
-                        Some(old) if old == new => return None,
+                        Some(old) if old == new => Why::Same,
                         Some(_) if state.pushed.contains_key(&resource.uri) => {
                             state.gap = true;
                             return None;
@@ -251,8 +272,9 @@ impl Resources {
             }
             if look == LOOKS {
                 // Without a first look there is nothing to compare with, and nothing is missed by that alone.
-                if lock(&resource.state).hash.is_some() {
-                    let message = format!("`{}` could not be read after a gap: {}", resource.uri, trouble.message);
+                if self.options.first || lock(&resource.state).hash.is_some() {
+                    let when = if self.options.first { "" } else { " after a gap" };
+                    let message = format!("`{}` could not be read{when}: {}", resource.uri, trouble.message);
                     reports.say(Report::Error(message));
                 }
                 return None;
@@ -276,7 +298,7 @@ fn below(uri: &str, of: &str) -> bool {
     !rest.is_empty() && (of.ends_with('/') || rest.starts_with(['/', '?', '#']))
 }
 
-fn content(contents: &Value) -> u64 {
+pub(crate) fn content(contents: &Value) -> u64 {
     hash(json::plain(contents).as_bytes())
 }
 
