@@ -221,14 +221,15 @@ impl Wire {
     async fn signed_by(&self, signer: &Arc<Signer>, request: &Request, bounds: &Bounds) -> Result<Opened, Failure> {
         let unsigned = |error| Failure::Unsigned(Box::new(error));
         let until = bounds.until.unwrap_or_else(|| self.ports.clock.monotonic() + self.patience);
-        let mut pass = signer.pass(until).await.map_err(unsigned)?;
+        let mut pass = Box::pin(signer.pass(until)).await.map_err(unsigned)?;
         loop {
             let mut request = request.clone();
             if let Some(token) = &pass.token {
                 request.headers.insert(header::AUTHORIZATION, secret_header(&format!("Bearer {}", token.expose()))?);
             }
             let opened = self.http.open(request, bounds).await?;
-            if !signer.refused(opened.status, &opened.headers, &mut pass, until).await.map_err(unsigned)? {
+            let refused = Box::pin(signer.refused(opened.status, &opened.headers, &mut pass, until));
+            if !refused.await.map_err(unsigned)? {
                 return Ok(opened);
             }
         }

@@ -151,10 +151,7 @@ impl ResourceType {
 
     /// The record of what is at `uri`.
     pub(crate) fn record(&self, uri: &SmolStr, pins: &Record, contents: &Value) -> Landed {
-        let parts = match contents {
-            Value::List(parts) => parts.as_slice(),
-            _ => &[],
-        };
+        let parts = if let Value::List(parts) = contents { parts.as_slice() } else { &[] };
         let first = |key: &str| parts.iter().find_map(|part| part.field(key)).filter(|it| it.as_text().is_some());
         let texts: Vec<&str> = parts.iter().filter_map(|part| part.field("text").and_then(Value::as_text)).collect();
         let mut fields: Record = pins.iter().map(|(name, value)| (name.clone(), value.clone())).collect();

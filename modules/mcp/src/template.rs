@@ -143,7 +143,11 @@ fn encode(value: &str, reserved: bool, out: &mut String) {
         if plain || reserved && b":/?#[]@!$&'()*+,;=".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            out.push('%');
+            out.extend(
+                [byte >> 4, byte & 15]
+                    .map(|half| char::from_digit(half.into(), 16).unwrap_or('0').to_ascii_uppercase()),
+            );
         }
     }
 }
