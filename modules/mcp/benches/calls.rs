@@ -73,7 +73,7 @@ fn fields() -> Record {
 async fn ours(connection: &dyn Connection, world: &World, write: bool) {
     let call = Call { deadline: world.monotonic() + Duration::from_secs(60), idempotency: None };
     if write {
-        let write = Write::Create { ty: "act".into(), fields: fields() };
+        let write = Write::Create { origin: Origin::Root, ty: "act".into(), fields: fields() };
         assert!(connection.write(&write, &call).await.unwrap().created);
     } else {
         let read = Read { ty: "search".into(), origin: Origin::Root, pins: fields(), page: None };

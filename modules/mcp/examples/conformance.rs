@@ -162,7 +162,7 @@ impl Peer {
             let read = Read { ty: tool.into(), origin: Origin::Root, pins: given, page: None };
             self.connection.read(&read, &self.call()).await?;
         } else {
-            self.connection.write(&Write::Create { ty: tool.into(), fields: given }, &self.call()).await?;
+            self.connection.write(&Write::Create { origin: Origin::Root, ty: tool.into(), fields: given }, &self.call()).await?;
         }
         Ok(())
     }

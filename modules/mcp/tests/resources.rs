@@ -338,7 +338,7 @@ async fn a_list_that_changes_is_heard_on_the_stream_too() {
     let scene = Scene::listing(Habits::LEGACY, lists);
     scene.describe().await;
     let (_task, _heard) = scene.listen("resource", at(A), None).await;
-    let act = lf_module::Write::Create { ty: "act".into(), fields: Record::new() };
+    let act = lf_module::Write::Create { origin: Origin::Root, ty: "act".into(), fields: Record::new() };
     scene.connection.write(&act, &scene.call()).await.unwrap();
     assert_eq!(scene.got("tools/list").len(), 1);
     scene.watched.say("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
