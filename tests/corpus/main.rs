@@ -19,10 +19,13 @@ mod fixes;
 mod fmt;
 mod limits;
 mod markers;
+mod matrix;
 mod pages;
 mod plan;
+mod programs;
 mod properties;
 mod report;
+mod scripted;
 mod slots;
 mod tidy;
 
@@ -56,6 +59,8 @@ fn main() -> ExitCode {
     trials.extend(fixes::trials());
     trials.extend(fmt::trials());
     trials.extend(limits::trials());
+    trials.extend(matrix::trials());
+    trials.extend(programs::trials());
     trials.extend(properties::trials());
     trials.extend(slots::trials());
     trials.extend(tidy::trials());

@@ -178,6 +178,8 @@ impl Body<'_, '_> {
             }
             EntryMode::SetOrSkip | EntryMode::SetOrClear | EntryMode::Fill | EntryMode::Add => {}
         }
+        // What never fits is no matter of presence.
+        let value = self.fits_field(&entries.on, field, &ty, value)?;
         let may_skip = matches!(mode, EntryMode::SetOrSkip | EntryMode::SetOrClear | EntryMode::Fill);
         if value.ty.may_be_absent() && !may_skip {
             self.absent_entry(entries, field, &value, mode);
@@ -196,7 +198,7 @@ impl Body<'_, '_> {
             );
             return None;
         }
-        self.fits_field(&entries.on, field, &ty, value)
+        Some(value)
     }
 
     pub(super) fn absent_entry(&mut self, entries: &Entries<'_>, field: &Field, value: &Expr, mode: EntryMode) {

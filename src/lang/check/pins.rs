@@ -203,7 +203,8 @@ impl Body<'_, '_> {
     /// The value of a pin is one that the system takes.
     fn pin_value(&mut self, pin: &Pin, op_span: Span, target: &Expr, value: Expr, on: &TypeRef) -> Option<Expr> {
         let ty = target.ty.clone();
-        if value.ty.may_be_absent() {
+        let kind = value.ty.kind();
+        if value.ty.may_be_absent() && (ty == Ty::Json || kind == Kind::Absent || kind == ty.kind()) {
             let text = self.cx.slice(value.span);
             self.report(
                 Diagnostic::error(
@@ -219,8 +220,8 @@ impl Body<'_, '_> {
         if ty == Ty::Json {
             return Some(value);
         }
-        if value.ty.kind() == Kind::Json || value.ty.kind() != ty.kind() {
-            if value.ty.kind() == Kind::Json {
+        if kind == Kind::Json || kind != ty.kind() {
+            if kind == Kind::Json {
                 self.not_scalar(&value, "its type has to be known");
             } else if ty.kind() == Kind::Text {
                 self.kinds_differ(op_span, target, &value);

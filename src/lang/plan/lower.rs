@@ -374,7 +374,7 @@ impl<'a, 's> Body<'a, 's> {
         let mut lowered = Vec::with_capacity(entries.len());
         for (entry, value) in entries.iter().zip(values) {
             let place = self.shared.places.of_field(entry.span, &says, &entry.field);
-            lowered.push(Entry { field: entry.field.clone(), place, mode: entry.mode, value });
+            lowered.push(Entry { field: entry.field.clone(), place, mode: mode(entry), value });
         }
         let write = Write { label, slot, on: on.clone(), target, unique: unique.clone(), entries: lowered };
         self.step(place, Op::Write(Box::new(write)));
@@ -397,6 +397,11 @@ impl<'a, 's> Body<'a, 's> {
 
 fn block_id(index: usize) -> BlockId {
     BlockId(u32::try_from(index).unwrap_or(u32::MAX))
+}
+
+/// A value of type json is there, and may yet be JSON's `null`: that is what is written then.
+fn mode(entry: &typed::Entry) -> EntryMode {
+    if entry.mode == EntryMode::Set && entry.value.ty == Ty::Json { EntryMode::SetOrClear } else { entry.mode }
 }
 
 /// Whether an entry may be absent.
