@@ -13,6 +13,7 @@ mod connect;
 mod credential;
 mod demo;
 mod describe;
+mod doctor;
 mod environment;
 mod exit;
 mod explain;
@@ -27,6 +28,7 @@ mod plan;
 mod run;
 mod runs;
 mod shell;
+mod sign_in;
 mod start;
 mod unbuilt;
 
@@ -99,8 +101,8 @@ enum Command {
     Room(Unbuilt),
     /// Write a first version of a project module (not built yet)
     Module(Unbuilt),
-    /// Look the project, its store and its connections over (not built yet)
-    Doctor(Unbuilt),
+    /// Look the project, its store and its connections over
+    Doctor(doctor::Arguments),
     /// Print the completion script of a shell
     Completions(completions::Arguments),
 }
@@ -130,7 +132,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::New(rest) => refuse("new", rest),
         Command::Demo(arguments) => demo::run(&arguments, shell),
         Command::Check(arguments) => start::blocking(shell, check::run(arguments, shell)),
-        Command::Connect(arguments) => connect::run(&arguments, shell),
+        Command::Connect(arguments) => start::blocking(shell, connect::run(arguments, shell)),
         Command::Credential(arguments) => credential::run(arguments, shell),
         Command::Describe(arguments) => start::blocking(shell, describe::run(arguments, shell)),
         Command::Run(arguments) => run::run(&arguments, shell),
@@ -147,7 +149,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Listen(arguments) => listen::run(arguments, shell),
         Command::Room(rest) => refuse("room", rest),
         Command::Module(rest) => refuse("module", rest),
-        Command::Doctor(rest) => refuse("doctor", rest),
+        Command::Doctor(arguments) => start::blocking(shell, doctor::run(arguments, shell)),
         Command::Completions(arguments) => Ok(completions::run(&arguments, shell, &mut Arguments::command())),
     }
 }

@@ -7,12 +7,12 @@ use super::{
     exit::{Exit, Failure},
     shell::{Opened, Shell},
     start,
-    unbuilt::{self, Unbuilt},
 };
 
 mod add;
 mod list;
 mod remove;
+mod rotate;
 mod test;
 
 /// Add, list, test and remove credentials. They are sealed in the project's store; their values are never shown.
@@ -35,8 +35,8 @@ enum Command {
     Test(test::Arguments),
     /// Forget a credential
     Remove(remove::Arguments),
-    /// Seal every credential anew under a new key (not built yet)
-    RotateKey(Unbuilt),
+    /// Seal every credential anew under a new key
+    RotateKey(rotate::Arguments),
 }
 
 pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> {
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> 
         Command::List(list::Arguments {}) => start::blocking(shell, list::run(shell)),
         Command::Test(arguments) => start::blocking(shell, test::run(arguments, shell)),
         Command::Remove(arguments) => start::blocking(shell, remove::run(arguments, shell)),
-        Command::RotateKey(_) => Err(unbuilt::refused("credential rotate-key")),
+        Command::RotateKey(rotate::Arguments {}) => start::blocking(shell, rotate::run(shell)),
     }
 }
 

@@ -52,7 +52,11 @@ impl Environment {
             })
             .collect();
         Self {
-            given: Given { key: set(vault::SETTING).map(Secret::new), credentials },
+            given: Given {
+                key: set(vault::SETTING).map(Secret::new),
+                next_key: set(vault::NEXT).map(Secret::new),
+                credentials,
+            },
             no_color: set("NO_COLOR").is_some(),
             log: set("LISTEN_FIRE_LOG"),
             folder: std::env::current_dir().unwrap_or_else(|_| ".".into()),

@@ -20,7 +20,10 @@ use super::{
     shell::Shell,
     start,
 };
-use crate::host::clock::{Dice, System};
+use crate::{
+    host::clock::{Dice, System},
+    project::registry,
+};
 
 const USAGE: &str = "usage: listen-fire listen [flags] <mcp-url> <resource-uri> [<resource-uri> …]";
 
@@ -101,8 +104,11 @@ pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> 
     let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let done = runtime.block_on(async {
         let (mut once, mut twice) = (start::Signals::new()?, start::Signals::new()?);
+        let clock = Arc::new(System::new());
+        let (random, throttle) = (Arc::new(Dice), Arc::new(NoHold));
+        let mut ports = Ports { clock: clock.clone(), random, throttle, notes: None, keeper: None };
         if let Some(name) = using {
-            sign(&mut options.target, &name, shell).await?;
+            sign(&mut options.target, &name, &mut ports, shell).await?;
         }
         let lines = Lines::start(quiet).map_err(failed)?;
         let gone = lines.gone();
@@ -112,9 +118,6 @@ pub(super) fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> 
                 () = gone => {}
             }
         };
-        let clock = Arc::new(System::new());
-        let (random, throttle) = (Arc::new(Dice), Arc::new(NoHold));
-        let ports = Ports { clock: clock.clone(), random, throttle, notes: None, keeper: None };
         tokio::select! {
             () = pump::run(options, ports, &lines, stop) => {}
             () = async { twice.next().await; twice.next().await } => return Ok(Exit::Done),
@@ -172,14 +175,23 @@ fn options(arguments: Arguments, shell: &Shell) -> Result<Options, Failure> {
     })
 }
 
-async fn sign(target: &mut Target, name: &str, shell: &Shell) -> Result<(), Failure> {
+async fn sign(target: &mut Target, name: &str, ports: &mut Ports, shell: &Shell) -> Result<(), Failure> {
     let opened = shell.look().await?;
-    let module = lf_mcp::Mcp::default();
-    let Some(credential) = opened.connector.credentials.open(name, module.manifest()).await? else {
+    let (credentials, app) = (&opened.connector.credentials, opened.project.file.oauth.get(lf_mcp::NAME));
+    let app = match app {
+        Some(app) => Some(registry::oauth_app(app, credentials.app_secret(lf_mcp::NAME).await?)),
+        None => None,
+    };
+    let module = lf_mcp::Mcp::new(app.clone());
+    let Some(credential) = credentials.open(name, module.manifest()).await? else {
         let failure = Failure::usage(format!("there is no credential `{name}`"));
         return Err(failure.help("`listen-fire credential list` shows those of this project"));
     };
-    target.sign(&credential).map_err(Failure::usage)
+    ports.keeper = opened.connector.keeper(&module, &credential);
+    match app {
+        Some(app) if ports.keeper.is_some() => target.sign_in(&credential, app, ports).map_err(Failure::usage),
+        Some(_) | None => target.sign(&credential).map_err(Failure::usage),
+    }
 }
 
 /// The pump shares its server with nobody, and waits by rules of its own.

@@ -238,6 +238,11 @@ pub(super) fn usage(error: &clap::Error) -> Exit {
     if error.use_stderr() { Exit::Usage } else { Exit::Done }
 }
 
+/// What a person has to see, whatever is asked to be quiet.
+pub(super) fn aside(text: &str) {
+    err(&clean(text));
+}
+
 fn err(text: &str) {
     // There is no other place to say that standard error is gone.
     drop(writeln!(io::stderr().lock(), "{text}"));

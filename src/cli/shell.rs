@@ -2,6 +2,7 @@
 //! systems. Assembles; decides nothing.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -81,14 +82,14 @@ impl Shell {
     pub(super) async fn open(&self) -> Result<Opened, Failure> {
         let project = self.project()?;
         let file = store(&project).await?;
-        self.with(project, Some(file))
+        self.with(project, Some(file)).await
     }
 
     /// The project in that very folder, with its store.
     pub(super) async fn open_at(&self, folder: &Path) -> Result<Opened, Failure> {
         let project = Project::open(folder)?;
         let file = store(&project).await?;
-        self.with(project, Some(file))
+        self.with(project, Some(file)).await
     }
 
     /// The same, for a command that only looks: where nothing was ever stored, nothing is made.
@@ -100,18 +101,26 @@ impl Shell {
             .try_exists()
             .map_err(|why| Failure::new(Exit::Damaged, format!("`{}` cannot be opened: {why}", path.display())))?;
         let file = if there { Some(store(&project).await?) } else { None };
-        self.with(project, file)
+        self.with(project, file).await
     }
 
-    fn with(&self, project: Project, file: Option<SqliteStore>) -> Result<Opened, Failure> {
+    async fn with(&self, project: Project, file: Option<SqliteStore>) -> Result<Opened, Failure> {
         let store: Arc<dyn Store> = match &file {
             Some(file) => Arc::new(file.clone()),
             None => Arc::new(MemoryStore::default()),
         };
-        let mut sources = SourceMap::default();
-        let (registry, problems) = Registry::load(&project, &mut sources)?;
         let key_file = project.state().join("key");
         let credentials = Credentials::new(self.environment.given.clone(), store.clone(), key_file);
+        let mut secrets = BTreeMap::new();
+        for module in project.file.oauth.keys() {
+            match credentials.app_secret(module).await {
+                Ok(secret) => secrets.extend(secret.map(|secret| (module.clone(), secret))),
+                // What needs it will say so; the rest of the project is as it was.
+                Err(why) => self.output.note(&format!("the secret of the OAuth app of `{module}`: {why}")),
+            }
+        }
+        let mut sources = SourceMap::default();
+        let (registry, problems) = Registry::load(&project, &secrets, &mut sources)?;
         let clock = Arc::new(System::new());
         let holds = Holds::new(store.clone(), clock.clone());
         let connector = Connector { registry, credentials, clock, random: Arc::new(Dice), holds };

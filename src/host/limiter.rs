@@ -1,7 +1,7 @@
 //! The hold of a connection: what one call learned ("leave me alone for a minute", "who are you?") binds every runner.
 //!
-//! The truth is in the store. What was asked there within the last second is answered from memory, so that a call
-//! costs no query.
+//! The truth is in the store. What was asked there a moment ago is answered from memory, so that calls one after the other
+//! cost no query each.
 
 use std::{
     collections::BTreeMap,
@@ -18,8 +18,11 @@ use tokio::sync::Notify;
 use super::clock::{later, spoken, until};
 use crate::store::Store;
 
-/// How long an answer of the store serves.
+/// How long it serves that a connection is held: it may be lifted earlier.
 const FRESH: Duration = Duration::from_secs(1);
+/// How long it serves that it is not: what one process is told binds the others from then on, and a call is not made
+/// dearer where many come one after the other.
+const FREE: Duration = Duration::from_millis(50);
 /// How the reason of a hold begins that ends when the credential is mended.
 const REFUSED: &str = "the credential was refused: ";
 /// How the reason of a hold begins that ends when the system answers.
@@ -45,6 +48,12 @@ struct Known {
     asked: Duration,
 }
 
+impl Known {
+    fn serves(&self) -> Duration {
+        if self.hold.is_some() { FRESH } else { FREE }
+    }
+}
+
 impl Holds {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
@@ -62,7 +71,7 @@ impl Holds {
         let (now, moment) = (self.shared.clock.now(), self.shared.clock.monotonic());
         let known = self.known().get(connection).cloned();
         let hold = match known {
-            Some(known) if moment.saturating_sub(known.asked) < FRESH => known.hold,
+            Some(known) if moment.saturating_sub(known.asked) < known.serves() => known.hold,
             Some(_) | None => match self.shared.store.held(connection).await {
                 Ok(hold) => {
                     self.remember(connection, hold.clone(), moment);

@@ -228,8 +228,21 @@ impl World<'_> {
                 Some(Err(why)) => self.failed(request, &why),
                 None => {}
             }
+            self.keep(&request.key).await;
         }
         lock
+    }
+
+    /// What was described is known to every process of the project: what a call finds changed is compared with it.
+    async fn keep(&self, key: &ConnectionKey) {
+        let Some(Described::Yes(description)) = self.catalog.connections.get(key) else { return };
+        if self.ask == Ask::Locked {
+            return;
+        }
+        let (store, now) = (self.connector.credentials.store(), self.connector.clock.now());
+        if let Err(error) = store.save_description(key.as_str(), description, now).await {
+            tracing::warn!("the description of {key} could not be kept: {error}");
+        }
     }
 
     /// Whether module and credential fit; if not, the checker reports it and nobody is asked.
@@ -285,6 +298,14 @@ impl World<'_> {
         let offline = locked.map(|_| format!("the description in `{}`", lock::FILE));
         self.catalog.connections.insert(key, Described::No { refused, why: why.message.clone(), offline });
     }
+}
+
+/// Every connection that the project's files import, each once.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn requests(project: &Project) -> Result<Vec<ConnectRequest>, ProjectError> {
+    Ok(connections(&sources::read(project, &[], &mut SourceMap::default())?.files))
 }
 
 /// The connections that the project's files call by a name, each once; and every name that they use.

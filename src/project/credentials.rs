@@ -16,11 +16,17 @@ use super::{
 };
 use crate::store::{Sealed, Store, StoreError};
 
+mod rotate;
+
+pub use rotate::Rotated;
+
 /// What the environment gives, read once at the edge.
 #[derive(Clone, Default)]
 pub struct Given {
     /// `LISTEN_FIRE_KEY`.
     pub key: Option<Secret>,
+    /// `LISTEN_FIRE_KEY_NEXT`: what takes its place.
+    pub next_key: Option<Secret>,
     /// Each `LISTEN_FIRE_CREDENTIAL_<NAME>`: the part after the last `_` of the prefix, and its JSON.
     pub credentials: BTreeMap<String, Secret>,
 }
@@ -106,10 +112,55 @@ impl Credentials {
             return Ok(Some(from_json(name, text, manifest)?.1));
         }
         let Some(sealed) = self.store.get(name).await? else { return Ok(None) };
+        Ok(Some(self.unseal(&sealed)?))
+    }
+
+    /// The secret of a module's OAuth app, if one was sealed.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub async fn app_secret(&self, module: &str) -> Result<Option<Secret>, CredentialError> {
+        let name = app_name(module);
+        let Some(sealed) = self.store.get(&name).await? else { return Ok(None) };
+        Ok(self.unseal(&sealed)?.fields.swap_remove("client_secret"))
+    }
+
+    /// Seals the secret of a module's OAuth app.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub async fn keep_app_secret(&self, module: &str, secret: Secret) -> Result<(), CredentialError> {
+        let fields = [("client_secret".into(), secret)].into_iter().collect();
+        let app = Credential { name: app_name(module), kind: APP.into(), fields };
+        Ok(self.store.put(&self.seal(module, &app)?).await?)
+    }
+
+    /// Opens a sealed credential.
+    ///
+    /// # Errors
+    /// It was sealed with another key, or changed since.
+    pub fn unseal(&self, sealed: &Sealed) -> Result<Credential, CredentialError> {
+        // In the middle of a rotation either key may be the one.
+        if let Some(next) = self.next_vault()?.filter(|next| *next.id() == sealed.key_id) {
+            return Ok(next.unseal(sealed)?);
+        }
         let Some(vault) = Vault::open(self.given.key.as_ref(), &self.key_file)? else {
-            return Err(VaultError::Missing { name: name.into(), path: self.key_file.clone() }.into());
+            return Err(VaultError::Missing { name: sealed.name.clone(), path: self.key_file.clone() }.into());
         };
-        Ok(Some(vault.unseal(&sealed)?))
+        Ok(vault.unseal(sealed)?)
+    }
+
+    /// The key that is taking the place of the present one, while that goes on.
+    fn next_vault(&self) -> Result<Option<Vault>, CredentialError> {
+        Ok(match (&self.given.key, &self.given.next_key) {
+            (Some(_), None) => None,
+            (Some(_), next) => Vault::open(next.as_ref(), &self.key_file)?,
+            (None, _) => Vault::open(None, &self.next_file())?,
+        })
+    }
+
+    fn next_file(&self) -> PathBuf {
+        self.key_file.with_extension("next")
     }
 
     /// Seals a credential under the project's key, which is made if there is none yet.
@@ -117,8 +168,21 @@ impl Credentials {
     /// # Errors
     /// The key cannot be had.
     pub fn seal(&self, module: &str, credential: &Credential) -> Result<Sealed, CredentialError> {
-        Ok(Vault::open_or_make(self.given.key.as_ref(), &self.key_file)?.seal(module, credential)?)
+        let vault = match self.next_vault()? {
+            Some(next) => next,
+            None => Vault::open_or_make(self.given.key.as_ref(), &self.key_file)?,
+        };
+        Ok(vault.seal(module, credential)?)
     }
+}
+
+/// The kind of what an OAuth app keeps.
+pub const APP: &str = "oauth_app";
+
+/// The name under which the secret of a module's OAuth app is kept: one that no person can give to a credential.
+#[must_use]
+pub fn app_name(module: &str) -> SmolStr {
+    format!("`{module}`").into()
 }
 
 /// `linear` is given by `LISTEN_FIRE_CREDENTIAL_LINEAR`.
@@ -148,7 +212,8 @@ fn from_json(name: &str, text: &Secret, manifest: &Manifest) -> Result<(SmolStr,
     let kind = match texts.shift_remove("kind") {
         Some(kind) => kind_of(manifest, kind.expose()).map_err(|why| wrong(&format!("names a kind: {why}")))?,
         None => {
-            let kinds: Vec<_> = manifest.credentials.iter().filter(|kind| kind.refusal.is_none()).collect();
+            let kinds: Vec<_> =
+                manifest.credentials.iter().filter(|kind| kind.refusal.is_none() && !kind.signs_in).collect();
             let mut fitting = kinds.iter().copied().filter(|kind| misfit(kind, &texts).is_none());
             match (fitting.next(), fitting.next(), kinds.as_slice()) {
                 (Some(kind), None, _) => kind,
@@ -160,6 +225,13 @@ fn from_json(name: &str, text: &Secret, manifest: &Manifest) -> Result<(SmolStr,
     };
     if let Some(refusal) = &kind.refusal {
         return Err(wrong(&format!("cannot be used: {refusal}")));
+    }
+    if kind.signs_in {
+        let kind = &kind.name;
+        return Err(wrong(&format!(
+            "is of the kind `{kind}`, which a person signs in for at a browser, so it cannot come \
+                                   from a variable"
+        )));
     }
     if let Some(why) = misfit(kind, &texts) {
         return Err(wrong(&why));

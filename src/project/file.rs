@@ -1,7 +1,11 @@
 //! `listen-fire.toml`: what it may say, and every fault of it with its place. An unknown key is refused, never passed
 //! over.
 
-use std::{collections::BTreeSet, ops::Range, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    time::Duration,
+};
 
 use lf_lang::{
     diag::{Diagnostic, codes, suggest},
@@ -19,6 +23,19 @@ pub struct ProjectFile {
     pub modules: BTreeSet<SmolStr>,
     pub store: StoreSettings,
     pub limits: LimitSettings,
+    /// The OAuth apps that are set up, by module.
+    pub oauth: BTreeMap<SmolStr, OauthSettings>,
+}
+
+/// `[oauth."@lf/mcp"]`: an OAuth app. Its secret is sealed in the store, never written here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OauthSettings {
+    pub authorize_url: Option<String>,
+    pub token_url: Option<String>,
+    pub client_id: Option<String>,
+    pub scope: Option<String>,
+    /// Endpoints are found at the server.
+    pub discover: bool,
 }
 
 /// `[store]`
@@ -66,7 +83,9 @@ pub struct LimitSettings {
 
 /// The modules that come with listen-fire.
 pub const BUNDLED: &[&str] = &["@lf/mcp"];
-const TOP: &[&str] = &["name", "edition", "modules", "store", "limits"];
+const TOP: &[&str] = &["name", "edition", "modules", "store", "limits", "oauth"];
+/// The members of an OAuth app.
+pub(super) const OAUTH: &[&str] = &["authorize_url", "token_url", "client_id", "scope", "discover"];
 const STORE: &[&str] = &["url", "durability"];
 const LIMITS: &[&str] =
     &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
@@ -115,6 +134,9 @@ impl Reader {
         if let Some(store) = self.table(top, "store") {
             self.known(store, STORE, "`[store]`");
             file.store = self.store(store);
+        }
+        if let Some(apps) = self.table(top, "oauth") {
+            file.oauth = self.oauth(apps);
         }
         if let Some(limits) = self.table(top, "limits") {
             self.known(limits, LIMITS, "`[limits]`");
@@ -167,6 +189,38 @@ impl Reader {
             );
             self.fault(span, format!("no module `{name}` comes with listen-fire")).help.push(help);
         }
+    }
+
+    fn oauth(&mut self, apps: &dyn TableLike) -> BTreeMap<SmolStr, OauthSettings> {
+        self.known(apps, BUNDLED, "`[oauth]`");
+        let mut read = BTreeMap::new();
+        for name in BUNDLED {
+            let Some(app) = self.table(apps, name) else { continue };
+            self.known(app, OAUTH, "an OAuth app");
+            let discover = app.get("discover").map(|item| {
+                if item.as_bool().is_none() {
+                    self.expected(item, "discover", "`true` or `false`");
+                }
+                item.as_bool().unwrap_or_default()
+            });
+            let settings = OauthSettings {
+                authorize_url: self.text(app, "authorize_url"),
+                token_url: self.text(app, "token_url"),
+                client_id: self.text(app, "client_id"),
+                scope: self.text(app, "scope"),
+                discover: discover.unwrap_or_default(),
+            };
+            let both = settings.authorize_url.is_some() == settings.token_url.is_some();
+            if !both || (settings.token_url.is_none() && !settings.discover) {
+                let span = app.iter().next().and_then(|(name, _)| app.key(name)).and_then(toml_edit::Key::span);
+                let help = format!("`listen-fire connect {name} --help` shows what sets one up");
+                self.fault(span, "an OAuth app needs `authorize_url` and `token_url`, or `discover = true`")
+                    .help
+                    .push(help);
+            }
+            read.insert((*name).into(), settings);
+        }
+        read
     }
 
     fn store(&mut self, store: &dyn TableLike) -> StoreSettings {

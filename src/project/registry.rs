@@ -9,19 +9,47 @@ use lf_lang::{
     diag::{Diagnostic, codes},
     source::{SourceMap, Span},
 };
-use lf_module::Module;
+use lf_module::{Module, Secret};
 use smol_str::SmolStr;
 
-use super::{Project, ProjectError, file::BUNDLED, files};
+use super::{
+    Project, ProjectError,
+    file::{BUNDLED, OauthSettings},
+    files,
+};
 
 /// The folder of the project's own modules.
 const FOLDER: &str = "modules";
 /// The most modules of one project.
 const MOST: usize = 500;
 
-fn bundled(name: &str) -> Option<Arc<dyn Module>> {
+/// Checks an address of OAuth: secrets may go there.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_oauth_address(text: &str, what: &str) -> Result<(), String> {
+    lf_mcp::oauth::check_endpoint(text, what)
+}
+
+/// The OAuth app of an install.
+#[must_use]
+pub fn oauth_app(app: &OauthSettings, secret: Option<Secret>) -> lf_mcp::oauth::App {
+    lf_mcp::oauth::App {
+        authorize_url: app.authorize_url.clone(),
+        token_url: app.token_url.clone(),
+        client_id: app.client_id.clone(),
+        client_secret: secret,
+        scope: app.scope.clone(),
+        discover: app.discover,
+    }
+}
+
+fn bundled(name: &str, app: Option<&OauthSettings>, secret: Option<&Secret>) -> Option<Arc<dyn Module>> {
     match name {
-        "@lf/mcp" => Some(Arc::new(lf_mcp::Mcp::default())),
+        "@lf/mcp" => {
+            let app = app.map(|app| oauth_app(app, secret.cloned()));
+            Some(Arc::new(lf_mcp::Mcp::new(app)))
+        }
         _ => None,
     }
 }
@@ -37,15 +65,21 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Reads the project's modules. Faults in their files are reported in `sources`.
+    /// Reads the project's modules; `secrets` are those of OAuth apps, by module. Faults in their files are reported in
+    /// `sources`.
     ///
     /// # Errors
     /// The folder or a file in it cannot be read.
-    pub fn load(project: &Project, sources: &mut SourceMap) -> Result<(Self, Vec<Diagnostic>), ProjectError> {
+    pub fn load(
+        project: &Project,
+        secrets: &BTreeMap<SmolStr, Secret>,
+        sources: &mut SourceMap,
+    ) -> Result<(Self, Vec<Diagnostic>), ProjectError> {
         let mut registry = Self::default();
         let mut problems = Vec::new();
         for name in BUNDLED {
-            registry.modules.extend(bundled(name).map(|module| ((*name).into(), module)));
+            let module = bundled(name, project.file.oauth.get(*name), secrets.get(*name));
+            registry.modules.extend(module.map(|module| ((*name).into(), module)));
             if !project.file.modules.contains(*name) {
                 registry.absent.push((*name).into());
             }

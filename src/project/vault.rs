@@ -23,6 +23,8 @@ use crate::store::Sealed;
 
 /// The environment variable that may hold the key, in base64.
 pub const SETTING: &str = "LISTEN_FIRE_KEY";
+/// The one that may hold the key that takes its place.
+pub const NEXT: &str = "LISTEN_FIRE_KEY_NEXT";
 const KEY: usize = 32;
 const NONCE: usize = 24;
 
@@ -50,6 +52,7 @@ pub enum VaultError {
 }
 
 /// The key, and where it came from.
+#[derive(Clone)]
 pub struct Vault {
     key: Zeroizing<[u8; KEY]>,
     id: SmolStr,
@@ -111,6 +114,17 @@ impl Vault {
         digest.update(*key);
         let id = digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
         Self { key, id: id.into(), from }
+    }
+
+    /// The key's name, which says nothing of it.
+    #[must_use]
+    pub fn id(&self) -> &SmolStr {
+        &self.id
+    }
+
+    /// The new key could not be put in the place of the old one.
+    pub(super) fn not_put(file: &Path, why: io::Error) -> VaultError {
+        VaultError::Io { doing: "replace", path: file.to_owned(), why }
     }
 
     /// Seals a credential of a module.

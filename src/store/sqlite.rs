@@ -88,6 +88,14 @@ impl SqliteStore {
         RunLock::take(&self.path)
     }
 
+    /// The process that is the project's runner now, if one is.
+    ///
+    /// # Errors
+    /// It cannot be found out.
+    pub fn runner(&self) -> Result<Option<String>, StoreError> {
+        RunLock::holder(&self.path)
+    }
+
     /// Writes all that is in it to a new file, as it is at this moment, and opens that.
     ///
     /// # Errors

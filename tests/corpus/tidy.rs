@@ -27,6 +27,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("sqlx::", &["src/store/"]),
     ("reqwest::", &["modules/transport/"]),
     ("axum::", &["src/demo"]),
+    ("oauth2::", &["modules/mcp/src/oauth/tokens.rs"]),
     ("clap::", &["src/cli"]),
     ("lf_rest::", &["src/project/registry.rs"]),
     ("lf_mcp::", &["src/project/registry.rs", "src/cli/listen.rs", "src/cli/listen/lines.rs"]),

@@ -8,6 +8,7 @@ mod fmt;
 mod listens;
 pub(crate) mod mcp;
 mod mend;
+mod oauth;
 pub(crate) mod place;
 mod plan;
 mod run;

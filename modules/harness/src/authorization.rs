@@ -176,25 +176,25 @@ impl Authorization {
     fn protected(&self, received: &Received, rules: &Rules, base: &str) -> Reply {
         let token = received.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let scope = token.and_then(|token| self.state().access.get(token).cloned());
-        let mut challenge = "Basic realm=\"old, and gone\", Bearer realm=\"mcp\"".to_owned();
+        let mut says = vec!["Basic realm=\"old, and gone\", Bearer realm=\"mcp\"".to_owned()];
         if rules.names_metadata
             && let Some(place) = rules.resource_at
         {
-            challenge += &format!(", resource_metadata=\"{base}{place}\"");
+            says.push(format!("resource_metadata=\"{base}{place}\""));
         }
         let Some(scope) = scope else {
             if token.is_some() {
-                challenge += ", error=\"invalid_token\"";
+                says.push("error=\"invalid_token\"".to_owned());
             }
             if let Some(scope) = &rules.scope {
-                challenge += &format!(", scope=\"{scope}\"");
+                says.push(format!("scope=\"{scope}\""));
             }
-            return Reply::status(401).header("WWW-Authenticate", &challenge);
+            return Reply::status(401).header("WWW-Authenticate", &says.join(", "));
         };
         match &rules.needs {
             Some(needs) if received.rpc() == "tools/call" && !scope.split(' ').any(|one| one == needs) => {
-                challenge += &format!(", error=\"insufficient_scope\", scope=\"{needs}\"");
-                Reply::status(403).header("WWW-Authenticate", &challenge)
+                says.push(format!("error=\"insufficient_scope\", scope=\"{needs}\""));
+                Reply::status(403).header("WWW-Authenticate", &says.join(", "))
             }
             Some(_) | None => self.offer.reply(received),
         }
@@ -287,13 +287,12 @@ impl State {
 /// `right` with the members of `wrong` in it; `{base}` in a text is the server's own address, `null` takes a member out.
 fn with(mut right: Value, wrong: &Value, base: &str) -> Value {
     for (name, value) in wrong.as_object().into_iter().flatten() {
-        match value {
-            Value::Null => drop(right.as_object_mut().map(|right| right.remove(name))),
-            other => {
-                let text = other.to_string().replace("{base}", base);
-                put(&mut right, name, serde_json::from_str(&text).unwrap_or_default());
-            }
+        if value.is_null() {
+            drop(right.as_object_mut().map(|right| right.remove(name)));
+            continue;
         }
+        let text = value.to_string().replace("{base}", base);
+        put(&mut right, name, serde_json::from_str(&text).unwrap_or_default());
     }
     right
 }
@@ -343,8 +342,11 @@ impl Person for Browser {
     }
 }
 
-/// Where `address` redirects to. Plain HTTP on loopback.
-async fn follow(address: &str) -> std::io::Result<Option<String>> {
+/// Where `address` redirects to, if it does. Plain HTTP on loopback.
+///
+/// # Errors
+/// Nobody answers.
+pub async fn follow(address: &str) -> std::io::Result<Option<String>> {
     let url: Url = address.parse().map_err(std::io::Error::other)?;
     let host = url.host_str().unwrap_or_default();
     let mut stream = TcpStream::connect((host, url.port_or_known_default().unwrap_or(80))).await?;

@@ -16,9 +16,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use lf_mcp::{Answers, Mcp};
+use lf_harness::authorization::{Browser, Shelf};
+use lf_mcp::{Answers, Mcp, oauth::App};
 use lf_module::{
-    Call, CallError, Clock, Connection, Credential, Description, Module as _, Ports, Random, Read, Record, Secret,
+    Call, CallError, Clock, Connection, Credential, Description, Keeper, Module as _, Ports, Random, Read, Record, Secret,
     Target, Throttle, Value, Write, call::Origin, json,
 };
 
@@ -60,18 +61,40 @@ impl Scene {
 
     /// A connection as a project makes one, with a token that no server of the suite looks at.
     fn connect(&self, module: Mcp) -> Result<Peer, Failure> {
-        let fields = [("url", self.url.as_str()), ("token", "unused")];
-        let credential = Credential {
-            name: "suite".into(),
-            kind: "mcp_token".into(),
-            fields: fields.map(|(name, value)| (name.into(), Secret::new(value))).into_iter().collect(),
+        self.peer(module, self.credential("mcp_token", &[("token", "unused")]), None)
+    }
+
+    /// The same, signed in to by a person whose browser goes where it is sent.
+    fn sign_in(&self) -> Result<Peer, Failure> {
+        let text = |name: &str| self.context.field(name).and_then(Value::as_text).map(str::to_owned);
+        let document = || "https://conformance-test.local/client-metadata.json".to_owned();
+        let app = App {
+            client_id: Some(text("client_id").unwrap_or_else(document)),
+            client_secret: text("client_secret").map(Secret::new),
+            discover: true,
+            ..App::default()
         };
+        let credential = self.credential(lf_mcp::oauth::KIND, &[]);
+        let keeper = Shelf::new(credential.clone()).keeper(Some(Arc::new(Browser::default())));
+        self.peer(Mcp::new(Some(app)), credential, Some(keeper))
+    }
+
+    fn credential(&self, kind: &str, more: &[(&str, &str)]) -> Credential {
+        let fields = [("url", self.url.as_str())].into_iter().chain(more.iter().copied());
+        Credential {
+            name: "suite".into(),
+            kind: kind.into(),
+            fields: fields.map(|(name, value)| (name.into(), Secret::new(value))).collect(),
+        }
+    }
+
+    fn peer(&self, module: Mcp, credential: Credential, keeper: Option<Arc<dyn Keeper>>) -> Result<Peer, Failure> {
         let ports = Ports {
             clock: Arc::new(Real::new()),
             random: Arc::new(Half),
             throttle: Arc::new(Free),
             notes: None,
-            keeper: None,
+            keeper,
         };
         let clock = ports.clock.clone();
         let target = Target { id: "suite".into(), settings: Default::default(), credential: Some(credential), ports };
@@ -80,6 +103,13 @@ impl Scene {
 }
 
 async fn play(scene: &Scene) -> Result<(), Failure> {
+    if scene.scenario.starts_with("auth/") {
+        let peer = scene.sign_in()?;
+        for ty in peer.describe().await?.types {
+            peer.act(&ty.name, "{}").await?;
+        }
+        return Ok(());
+    }
     let peer = scene.connect(Mcp::default())?;
     match scene.scenario.as_str() {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => drop(peer.describe().await?),

@@ -11,6 +11,7 @@ use crate::{
     cli::{
         exit::{Exit, Failure},
         shell::Shell,
+        sign_in::Browser,
     },
     host::load,
     project::{
@@ -40,6 +41,12 @@ pub(super) struct Arguments {
     /// Seal it untried
     #[arg(long)]
     no_verify: bool,
+    /// Print the address to sign in at instead of opening a browser, and wait there
+    #[arg(long)]
+    no_browser: bool,
+    /// The port of this machine that a browser comes back to, where the app was set up with one
+    #[arg(long, value_name = "PORT")]
+    callback_port: Option<u16>,
 }
 
 pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Failure> {
@@ -69,13 +76,17 @@ pub(super) async fn run(arguments: Arguments, shell: &Shell) -> Result<Exit, Fai
     if let Some(why) = misfit(kind, &fields) {
         return Err(Failure::usage(format!("the credential {why}")).help(input::WAYS));
     }
-    let credential = Credential { name: name.clone(), kind: kind.name.clone(), fields };
+    let mut credential = Credential { name: name.clone(), kind: kind.name.clone(), fields };
     let sealed_before = before.is_some();
-    if arguments.no_verify {
+    if kind.signs_in {
+        let person = Browser::new(shell, &opened.connector.clock, arguments.no_browser, arguments.callback_port)?;
+        let signed = test::sign_in(&opened, module.as_ref(), credential, person, !arguments.no_verify).await;
+        credential = signed.map_err(|why| test::failed(&name, &why).help("nothing was stored"))?;
+    } else if arguments.no_verify {
         shell.output.note("it is sealed untried");
     } else {
         shell.output.progress("trying it …");
-        let tried = test::attempt(&opened, module.as_ref(), credential.clone()).await;
+        let tried = test::attempt(&opened, module.as_ref(), credential.clone(), None).await;
         shell.output.progress("");
         tried.map_err(|why| test::failed(&name, &why).help("nothing was stored; `--no-verify` seals it untried"))?;
     }

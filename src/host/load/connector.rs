@@ -48,7 +48,8 @@ impl Connector {
     }
 
     /// Where a credential of the store is kept, if it is of a kind that is renewed while it is used.
-    fn keeper(&self, module: &dyn Module, credential: &Credential) -> Option<Arc<dyn Keeper>> {
+    #[must_use]
+    pub fn keeper(&self, module: &dyn Module, credential: &Credential) -> Option<Arc<dyn Keeper>> {
         let manifest = module.manifest();
         manifest.credentials.iter().find(|kind| kind.name == credential.kind && kind.signs_in)?;
         let (credentials, clock) = (self.credentials.clone(), self.clock.clone());

@@ -23,7 +23,7 @@ fn manifest() -> Manifest {
 
 fn with(json: &str) -> Credentials {
     let credentials = BTreeMap::from([("MY_LINEAR".to_owned(), Secret::new(json))]);
-    Credentials::new(Given { key: None, credentials }, Arc::new(MemoryStore::default()), "nowhere".into())
+    Credentials::new(Given { credentials, ..Given::default() }, Arc::new(MemoryStore::default()), "nowhere".into())
 }
 
 fn facts(json: &str) -> String {

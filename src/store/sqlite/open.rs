@@ -154,6 +154,27 @@ pub struct RunLock {
 }
 
 impl RunLock {
+    /// The process that runs the project now, as far as it said who it is.
+    pub(super) fn holder(store: &Path) -> Result<Option<String>, StoreError> {
+        let path = store.with_file_name("run.lock");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let unusable =
+            |why: &std::io::Error| StoreError::Unusable(format!("`{}` cannot be looked at: {why}", path.display()));
+        let file = private_file(&path).map_err(|why| unusable(&why))?;
+        // Shared: whoever looks at the same time is no runner.
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.take(32).read_to_string(&mut holder).map_err(|why| unusable(&why))?;
+                Ok(Some(holder.trim().to_owned()))
+            }
+            Err(TryLockError::Error(why)) => Err(unusable(&why)),
+        }
+    }
+
     /// Takes `run.lock` beside the store, or says who has it.
     pub(super) fn take(store: &Path) -> Result<Self, StoreError> {
         let path = store.with_file_name("run.lock");

@@ -98,13 +98,3 @@ async fn a_refused_argument_is_named_where_it_was_given() {
     shown.shows("movements/triage.mvt:6:5: `team` of `write tracker-[:create_issue]->`: ");
     assert_eq!(count(&server, "tools/call"), 1, "what was refused is not sent again");
 }
-
-#[test]
-fn oauth_is_refused_with_the_way_that_there_is() {
-    let place = Place::triage();
-    let add = ["credential", "add", "--module", "@lf/mcp", "linear", "--credential", "mcp"];
-    place.run(add).code(2).says("signing in by OAuth is not built yet").says("--credential mcp_token");
-    let app =
-        ["--oauth-authorize-url", "https://example.com/authorize", "--oauth-token-url", "https://example.com/token"];
-    place.run(["connect", "@lf/mcp"].into_iter().chain(app)).code(2).says("not built yet").says("mcp_token");
-}

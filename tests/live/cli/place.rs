@@ -278,6 +278,17 @@ impl Running {
         until(text, || self.err.holds(text) || self.out.holds(text));
     }
 
+    /// What it has said beside its results so far.
+    pub(crate) fn aside(&self) -> String {
+        self.err.text.lock().unwrap().clone()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn done(mut self) -> Ran {
+        let code = self.child.0.wait().unwrap().code();
+        Ran { code, out: self.out.all(), err: self.err.all() }
+    }
+
     /// Sends a signal, by its name, and waits for the end.
     #[track_caller]
     pub(crate) fn end(mut self, signal: &str) -> Ran {

@@ -1,6 +1,12 @@
 //! `run`, `fire`, `runs`: a change goes all the way, and the ledger tells.
 
-use listen_fire::demo::Systems;
+use listen_fire::{
+    demo::Systems,
+    store::{
+        Facts as _,
+        sqlite::{Durability, SqliteStore},
+    },
+};
 use serde_json::Value;
 
 use super::place::{Place, until};
@@ -119,6 +125,32 @@ async fn fired_by_hand_beside_a_runner_it_is_the_runners_to_run() {
     let record = "{\"id\": \"h1\", \"Name\": \"By hand\", \"revision\": 1}";
     place.run(["fire", "triage", "--record", record]).code(0).says("the runner of this project runs it");
     assert_eq!(systems.tracker.issues().len(), 1);
+    running.end("TERM").code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_of_a_project_is_refused_by_name_and_all_else_shares_it() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    place.run(["doctor"]).code(0).shows("runner: none");
+    let running = place.start(["run"]);
+    running.until_says("Ctrl-C stops");
+    place.run(["run"]).code(4).shows_nothing().says("another `listen-fire run` (process ").says("runs this project");
+    place.run(["run", "--once"]).code(4).says("runs this project already");
+    place.run(["check"]).code(0);
+    place.run(["describe", "tracker"]).code(0);
+    place.run(["credential", "test", "linear"]).code(0);
+    place.run(["runs", "list"]).code(0);
+    place.run(["doctor"]).code(0).shows("runner: process ");
+    // What the runner described is known to all.
+    let store = SqliteStore::open(&place.file(".listen-fire/state.db"), Durability::Full).await.unwrap();
+    let found = lines(&place.run(["doctor", "--offline", "--json"]).code(0).out);
+    let connections: Vec<_> = found.iter().filter(|one| one["kind"] == "connection").collect();
+    assert_eq!(connections.len(), 2);
+    for one in connections {
+        let described = store.description(one["name"].as_str().unwrap()).await.unwrap();
+        assert!(described.is_some_and(|(description, _)| !description.types.is_empty()), "{one}");
+    }
     running.end("TERM").code(0);
 }
 

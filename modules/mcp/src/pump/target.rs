@@ -1,13 +1,16 @@
 //! Where a listener goes and what it sends along: made from what a person wrote, before anything is sent.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use http::{HeaderName, HeaderValue};
-use lf_module::{Credential, Secret};
+use lf_module::{Credential, Ports, Secret};
 use lf_transport::secret_header;
 use url::Url;
 
-use crate::endpoint::{Endpoint, TAKEN};
+use crate::{
+    endpoint::{Endpoint, TAKEN},
+    oauth::{App, Signer},
+};
 
 /// A server, and what goes with every request to it.
 #[derive(Clone)]
@@ -16,6 +19,8 @@ pub struct Target {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// The credential's name; empty without one.
     pub(super) credential: String,
+    /// What signs in with tokens that are renewed.
+    signer: Option<Arc<Signer>>,
 }
 
 impl fmt::Debug for Target {
@@ -35,7 +40,7 @@ impl Target {
             return Err("the MCP URL has to start with https:// or http://: a server is only reached over HTTP".into());
         }
         url.set_fragment(None);
-        Ok(Self { url, headers: Vec::new(), credential: String::new() })
+        Ok(Self { url, headers: Vec::new(), credential: String::new(), signer: None })
     }
 
     /// Adds a header of every request. Where one is given more than once, all are sent.
@@ -68,13 +73,33 @@ impl Target {
             ));
         }
         let endpoint = Endpoint::of_token(credential).map_err(|error| error.message)?;
-        if endpoint.url.origin() != self.url.origin() {
-            let origin = endpoint.url.origin().ascii_serialization();
-            return Err(format!("the credential `{name}` is for `{origin}`, and its token does not go elsewhere"));
-        }
+        self.at_home(name, &endpoint.url)?;
         self.headers.extend(endpoint.headers);
         self.credential = name.to_string();
         Ok(())
+    }
+
+    /// Signs in with the tokens of an OAuth sign-in, which has to be one at this server. They are renewed together with
+    /// all other processes of the project, through the keeper of `ports`.
+    ///
+    /// # Errors
+    /// It is of another server, or cannot be renewed here.
+    pub fn sign_in(&mut self, credential: &Credential, app: App, ports: &Ports) -> Result<(), String> {
+        let options = lf_transport::Options::default();
+        let signer = Signer::new(credential, app, &options, ports).map_err(|error| error.message)?;
+        self.at_home(&credential.name, signer.server())?;
+        self.credential = credential.name.to_string();
+        self.signer = Some(signer);
+        Ok(())
+    }
+
+    /// What signs in does not go to another server.
+    fn at_home(&self, name: &str, url: &Url) -> Result<(), String> {
+        if url.origin() == self.url.origin() {
+            return Ok(());
+        }
+        let origin = url.origin().ascii_serialization();
+        Err(format!("the credential `{name}` is for `{origin}`, and its token does not go elsewhere"))
     }
 
     /// The URL as it may be shown: without a user in it.
@@ -91,7 +116,7 @@ impl Target {
             headers: self.headers,
             redirects: true,
             credential: self.credential.into(),
-            signer: None,
+            signer: self.signer,
         }
     }
 
