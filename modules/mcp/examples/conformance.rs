@@ -19,8 +19,8 @@ use async_trait::async_trait;
 use lf_harness::authorization::{Browser, Shelf};
 use lf_mcp::{Answers, Mcp, oauth::App};
 use lf_module::{
-    Call, CallError, Clock, Connection, Credential, Description, Keeper, Module as _, Ports, Random, Read, Record, Secret,
-    Target, Throttle, Value, Write, call::Origin, json,
+    Call, CallError, Clock, Connection, Credential, Description, Keeper, Module as _, Ports, Random, Read, Record,
+    Secret, Target, Throttle, Value, Write, call::Origin, json,
 };
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -192,7 +192,9 @@ impl Peer {
             let read = Read { ty: tool.into(), origin: Origin::Root, pins: given, page: None };
             self.connection.read(&read, &self.call()).await?;
         } else {
-            self.connection.write(&Write::Create { origin: Origin::Root, ty: tool.into(), fields: given }, &self.call()).await?;
+            self.connection
+                .write(&Write::Create { origin: Origin::Root, ty: tool.into(), fields: given }, &self.call())
+                .await?;
         }
         Ok(())
     }
