@@ -5,6 +5,8 @@
 //! its lines what it expects (`markers.rs`), and its whole report stands beside it in a `.snap`. Snapshots are written
 //! with `LF_BLESS=1`; markers only by hand, so that no diagnostic can get lost unseen.
 //!
+//! The book's examples are run by what their fences say (`book.rs`).
+//!
 //! To add a case, add a file.
 #![expect(
     clippy::expect_used,
@@ -14,6 +16,7 @@
     reason = "a test: what is wrong with it should stop it at once"
 )]
 
+mod book;
 mod case;
 mod fixes;
 mod fmt;
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name, move || case::run(&file, false)));
     }
     trials.extend(pages::trials());
+    trials.extend(book::trials());
     trials.extend(fixes::trials());
     trials.extend(fmt::trials());
     trials.extend(limits::trials());

@@ -232,6 +232,10 @@ fn nothing_forgotten() -> Result<(), String> {
         let text = read(&file);
         named.extend(text.lines().next().and_then(|line| line.strip_prefix("// catalog: ")).map(str::to_owned));
     }
+    for page in files(&root().join("docs"), "md") {
+        let text = read(&page);
+        named.extend(text.split_whitespace().filter_map(|word| word.strip_prefix("catalog=")).map(str::to_owned));
+    }
     for catalog in files(&corpus.join("catalogs"), "json") {
         if !named.contains(&crate::stem(&catalog)) {
             wrong.push(format!("{}: no case names this catalog", catalog.display()));

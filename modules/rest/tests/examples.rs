@@ -14,6 +14,22 @@ fn the_reference_s_example_is_right() {
 }
 
 #[test]
+fn the_book_s_modules_are_right() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut count = 0;
+    for page in ["first-movement.md", "connections.md"] {
+        let text = std::fs::read_to_string(docs.join(page)).unwrap();
+        for example in text.split("```toml module\n").skip(1) {
+            let (module, problems) = RestModule::load("crm", example.split("```").next().unwrap());
+            assert_eq!(problems, [], "{page}");
+            assert!(module.is_some());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 2);
+}
+
+#[test]
 fn the_examples_modules_are_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut count = 0;
