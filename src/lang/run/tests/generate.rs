@@ -15,9 +15,19 @@ use crate::{
 const FUNCTIONS: u32 = 3;
 
 pub(super) fn program(bytes: &[u8]) -> Movement {
+    asking(bytes, true)
+}
+
+/// The same program with each pin as a test of its WHERE, done here.
+pub(super) fn unpinned(bytes: &[u8]) -> Movement {
+    asking(bytes, false)
+}
+
+fn asking(bytes: &[u8], pins: bool) -> Movement {
     let mut bytes = bytes.iter().copied();
     let functions = (0..FUNCTIONS).map(|index| {
-        let mut maker = Maker { bytes: &mut bytes, index, locals: 1, scope: vec![(0, Kind::Number)], statements: 0 };
+        let mut maker =
+            Maker { bytes: &mut bytes, pins, index, locals: 1, scope: vec![(0, Kind::Number)], statements: 0 };
         let mut body = maker.block(3);
         let result = maker.number(2);
         body.push(give(result));
@@ -39,6 +49,8 @@ enum Kind {
 
 struct Maker<'b> {
     bytes: &'b mut dyn Iterator<Item = u8>,
+    /// Whether pins are sent.
+    pins: bool,
     index: u32,
     locals: u32,
     scope: Vec<(u32, Kind)>,
@@ -191,11 +203,20 @@ impl Maker<'_> {
             if index > 0 || from.is_some() {
                 landing.edge = "People".into();
             }
-            if self.pick(3) == 1 {
-                landing.pins = vec![("Name".into(), self.text(1))];
-            }
+            let pin = (self.pick(3) == 1).then(|| self.text(1));
             self.scope.push((id, Kind::Person));
             landing.filter = (self.pick(3) == 1).then(|| self.boolean(depth.min(1)));
+            match pin {
+                Some(pin) if self.pins => landing.pins = vec![("Name".into(), pin)],
+                Some(pin) => {
+                    let test = binary(Op::Equal, self.name(id), pin, Ty::Boolean);
+                    landing.filter = Some(match landing.filter {
+                        Some(filter) => binary(Op::And, test, filter, Ty::Boolean),
+                        None => test,
+                    });
+                }
+                None => {}
+            }
             if self.pick(3) == 1 {
                 let key = if self.pick(2) == 0 { self.number(depth.min(1)) } else { self.name(id) };
                 landing.order = vec![(key, self.pick(2) == 1)];

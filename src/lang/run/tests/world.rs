@@ -27,3 +27,12 @@ pub(super) fn answer(request: &Request) -> Settlement {
     };
     Settlement::Records((0..rows).map(row).collect())
 }
+
+/// The same world, which looks at the pins.
+pub(super) fn pinned(request: &Request) -> Settlement {
+    let mut settlement = answer(request);
+    if let (Settlement::Records(records), Request::Read { pins, .. }) = (&mut settlement, request) {
+        records.retain(|record| pins.iter().all(|(name, value)| record.field(name) == Some(value)));
+    }
+    settlement
+}
