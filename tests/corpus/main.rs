@@ -23,6 +23,7 @@ mod fmt;
 mod limits;
 mod markers;
 mod matrix;
+mod mends;
 mod pages;
 mod plan;
 mod programs;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
     trials.extend(fmt::trials());
     trials.extend(limits::trials());
     trials.extend(matrix::trials());
+    trials.extend(mends::trials());
     trials.extend(programs::trials());
     trials.extend(properties::trials());
     trials.extend(slots::trials());
