@@ -11,6 +11,7 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test: what is wrong with it should stop it at once"
