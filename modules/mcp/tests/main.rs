@@ -12,6 +12,7 @@ mod oauth;
 mod pump;
 mod resources;
 mod retries;
+mod servers;
 mod sessions;
 mod shapes;
 mod stage;
