@@ -2,8 +2,13 @@
 //! `cargo bench -p lf-lang --bench check [-- FILES…]`.
 //!
 //! Each file of 100 lines imports a function of the file before it and has two functions, a listen and the usual mix of
-//! reads, writes, conditions and texts.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
+//! reads, writes, conditions and texts. Then what one edit costs where a program is checked again and again.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a benchmark ends where it fails, and prints"
+)]
 
 use std::{
     fmt::Write as _,
@@ -13,11 +18,11 @@ use std::{
 };
 
 use lf_lang::{
-    check::{self, Catalog, Program, catalog::Described},
+    check::{self, Catalog, Program, catalog::Described, study::Study},
     diag::Severity,
     plan,
     source::{SourceId, SourceMap},
-    syntax,
+    syntax::{self, ast},
 };
 
 const CATALOG: &str = include_str!("../tests/corpus/catalogs/acme.json");
@@ -63,6 +68,91 @@ fn file(number: usize) -> String {
     }
     writeln!(text, "}}\n\nlisten as \"l{number}\" to crm-[:Company]-> fire triage{number}").unwrap();
     text
+}
+
+/// A project as an editor has it, checked once.
+struct Desk {
+    map: SourceMap,
+    files: Vec<ast::File>,
+    roots: Vec<SourceId>,
+    study: Study,
+}
+
+impl Desk {
+    fn new(map: SourceMap, catalog: &Catalog) -> Self {
+        let files: Vec<_> = map.iter().map(|source| syntax::parse(source).file).collect();
+        let roots: Vec<SourceId> = map.iter().map(|source| source.id).collect();
+        let mut study = Study::default();
+        study.check(&Program { map: &map, files: &files, roots: &roots }, catalog);
+        Self { map, files, roots, study }
+    }
+
+    /// How long it takes until the problems are known after one edit of a file: the best of several.
+    fn edited(&mut self, catalog: &Catalog, file: usize, from: &str, to: &str) -> Duration {
+        let id = self.roots[file];
+        let before = self.map.get(id).unwrap().text.to_string();
+        assert!(before.contains(from), "{from}");
+        let after = before.replacen(from, to, 1);
+        let mut best = Duration::MAX;
+        for round in 0..2 * TIMES {
+            let text = if round % 2 == 0 { &after } else { &before };
+            let start = Instant::now();
+            self.map.replace(id, text.as_str());
+            self.files[file] = syntax::parse(self.map.get(id).unwrap()).file;
+            let program = Program { map: &self.map, files: &self.files, roots: &self.roots };
+            let problems = self.study.check(&program, catalog);
+            best = best.min(start.elapsed());
+            drop(problems);
+        }
+        best
+    }
+}
+
+/// `lines` of functions in one file.
+fn long_file(lines: usize) -> String {
+    let mut text = String::from("crm = connect #acme_crm using acme\n\n");
+    let mut number = 0;
+    while text.lines().count() + 12 <= lines {
+        writeln!(text, "function f{number}(company: <crm-[:Company]->>) {{").unwrap();
+        for line in 0..8 {
+            writeln!(
+                text,
+                "  v{line} = \"{number} ${{UPPER(TRIM(company.Name))}} ${{LENGTH(company.Name) + {line}}}\""
+            )
+            .unwrap();
+        }
+        text.push_str("  write company { Name: \"${v0}${v1}${v2}${v3}${v4}${v5}${v6}${v7}\" }\n}\n\n");
+        number += 1;
+    }
+    text
+}
+
+/// What an edit costs in an editor: `file(500)` of a thousand, and a file of 2,000 lines.
+fn edits(catalog: &Catalog) {
+    let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+    for files in FILES {
+        let mut map = SourceMap::default();
+        for number in 0..files {
+            map.add(format!("f{number}.mvt"), file(number));
+        }
+        let mut desk = Desk::new(map, catalog);
+        let inside = desk.edited(catalog, files / 2, "  if company.Name != \"n3\"", "  if company.Name != \"other\"");
+        let reaching = desk.edited(catalog, 0, "export function note0(company:", "export function note0(firm:");
+        let through = desk.edited(catalog, 0, "): <text> {", "): <text | absent> {");
+        println!(
+            "an edit in one of {files} files of 100 lines: {} inside a function, {} of a name others call, {} of its type",
+            ms(inside),
+            ms(reaching),
+            ms(through)
+        );
+    }
+    for lines in [2_000, 10_000] {
+        let mut map = SourceMap::default();
+        map.add("long.mvt", long_file(lines));
+        let mut desk = Desk::new(map, catalog);
+        let time = desk.edited(catalog, 0, "\"7 ${", "\"seven ${");
+        println!("an edit in a file of {lines} lines: {}", ms(time));
+    }
 }
 
 /// The times of one round: parse, check, compile.
@@ -136,4 +226,5 @@ fn main() {
     if let Some(most) = most_memory() {
         println!("at most {most:.0} MB resident");
     }
+    edits(&catalog);
 }

@@ -23,6 +23,7 @@ mod input;
 mod ledger;
 mod listen;
 mod listens;
+mod lsp;
 mod output;
 mod plan;
 mod run;
@@ -91,8 +92,8 @@ enum Command {
     Backtest(Unbuilt),
     /// Lay the files out in the one layout
     Fmt(fmt::Arguments),
-    /// Serve an editor on standard input and output (not built yet)
-    Lsp(Unbuilt),
+    /// Serve an editor on standard input and output
+    Lsp(lsp::Arguments),
     /// Explain a diagnostic
     Explain(explain::Arguments),
     /// Listen to resources of an MCP server: one line of JSON for each update
@@ -144,7 +145,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Test(rest) => refuse("test", rest),
         Command::Backtest(rest) => refuse("backtest", rest),
         Command::Fmt(arguments) => fmt::run(&arguments, shell),
-        Command::Lsp(rest) => refuse("lsp", rest),
+        Command::Lsp(arguments) => lsp::run(&arguments, shell),
         Command::Explain(arguments) => explain::run(&arguments, shell),
         Command::Listen(arguments) => listen::run(arguments, shell),
         Command::Room(rest) => refuse("room", rest),

@@ -94,7 +94,15 @@ impl Shell {
 
     /// The same, for a command that only looks: where nothing was ever stored, nothing is made.
     pub(super) async fn look(&self) -> Result<Opened, Failure> {
-        let project = self.project()?;
+        self.look_over(self.project()?).await
+    }
+
+    /// The same for the project in that very folder.
+    pub(super) async fn look_at(&self, folder: &Path) -> Result<Opened, Failure> {
+        self.look_over(Project::open(folder)?).await
+    }
+
+    async fn look_over(&self, project: Project) -> Result<Opened, Failure> {
         let path = state_file(&project)?;
         // A store that may not be looked at is not a store that is not there.
         let there = path

@@ -28,6 +28,7 @@ use crate::project::{
     Project, ProjectError,
     credentials::CredentialError,
     lock::{self, Lock, Locked, differences},
+    registry::Registry,
 };
 
 pub mod by_hand;
@@ -135,11 +136,7 @@ pub async fn load(
     let mut problems = module_problems;
     problems.extend(sources.problems);
     problems.extend(checked.problems);
-    // A module whose file has faults is reported there, once.
-    problems.retain(|problem| {
-        let text = || map.get(problem.primary.span.source).map(|file| file.slice(problem.primary.span));
-        problem.code != codes::MOV_MODULE_UNKNOWN || !text().is_some_and(|name| connector.registry.broken(name))
-    });
+    once(&mut problems, &map, &connector.registry);
     problems.sort_by_key(|problem| (problem.primary.span, problem.code));
     let sound = !problems.iter().any(|problem| problem.severity == Severity::Error);
     catalog.connections.retain(|key, _| asked.contains(key));
@@ -155,6 +152,32 @@ pub async fn load(
         old,
         lock,
     })
+}
+
+/// A module whose file has faults is reported there, once.
+pub fn once(problems: &mut Vec<Diagnostic>, map: &SourceMap, registry: &Registry) {
+    problems.retain(|problem| {
+        let text = || map.get(problem.primary.span.source).map(|file| file.slice(problem.primary.span));
+        problem.code != codes::MOV_MODULE_UNKNOWN || !text().is_some_and(|name| registry.broken(name))
+    });
+}
+
+/// What is known of these connections without asking a system: what the lock file says.
+///
+/// # Errors
+/// The lock file or the store cannot be read.
+pub async fn offline(
+    project: &Project,
+    connector: &Connector,
+    requests: &[ConnectRequest],
+) -> Result<Catalog, LoadError> {
+    let before = Lock::read(project)?;
+    let mut catalog = Catalog { modules: connector.registry.facts(), ..Catalog::default() };
+    credentials(&mut catalog, connector, &before, requests).await?;
+    let ask = Ask::Offline;
+    let mut world = World { connector, ask, before, catalog, connections: BTreeMap::new(), drift: vec![], old: vec![] };
+    world.describe(requests).await;
+    Ok(world.catalog)
 }
 
 /// Fills in the credentials that the checker may hear of: sealed, given by the environment, or known to the lock file.

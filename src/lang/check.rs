@@ -140,7 +140,7 @@ fn finish(
 }
 
 /// A name as it is written in a text: in backticks where it needs them.
-fn written_name(name: &str) -> String {
+pub(crate) fn written_name(name: &str) -> String {
     let mut letters = name.chars();
     let plain = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');

@@ -6,6 +6,7 @@
 //! source::SourceFile ──syntax::parse──▶ ast::File
 //! ast::File + check::Catalog ──check::check──▶ typed::Movement (or problems)
 //! typed::Movement ──plan::compile──▶ plan::Plan
+//! ast::File + check::Catalog ──check::study::Study──▶ what names mean ──editor──▶ an editor's answers
 //! plan::Plan + run::RunState + run::Input ──run::step──▶ Vec<run::Effect>
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 pub mod check;
 pub mod diag;
+pub mod editor;
 pub mod plan;
 pub mod run;
 pub mod source;

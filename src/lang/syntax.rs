@@ -19,6 +19,7 @@ mod types;
 
 pub mod ast;
 pub mod format;
+pub mod tokens;
 
 pub(crate) use closures::closure_place;
 

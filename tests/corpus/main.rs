@@ -19,8 +19,10 @@
 
 mod book;
 mod case;
+mod editor;
 mod fixes;
 mod fmt;
+mod grammar;
 mod limits;
 mod markers;
 mod matrix;
@@ -62,6 +64,8 @@ fn main() -> ExitCode {
     }
     trials.extend(pages::trials());
     trials.extend(book::trials());
+    trials.extend(editor::trials());
+    trials.extend(grammar::trials());
     trials.extend(fixes::trials());
     trials.extend(fmt::trials());
     trials.extend(limits::trials());

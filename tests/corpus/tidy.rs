@@ -29,6 +29,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("axum::", &["src/demo"]),
     ("oauth2::", &["modules/mcp/src/oauth/tokens.rs"]),
     ("clap::", &["src/cli"]),
+    ("editor::", &["src/lang/editor", "src/lsp/"]),
     ("lf_rest::", &["src/project/registry.rs"]),
     ("lf_mcp::", &["src/project/registry.rs", "src/cli/listen.rs", "src/cli/listen/lines.rs"]),
     ("println!", &["src/cli/output.rs"]),

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     reason = "a failed test may end where it stands"
 )]
 
@@ -11,6 +12,7 @@ mod examples;
 mod hostile;
 mod kill;
 mod listen;
+mod lsp;
 mod peers;
 mod store_contract;
 mod store_crash;

@@ -218,7 +218,7 @@ fn signature(cx: &mut Context<'_>, index: usize, uses: &Uses<'_>, cycle: bool) {
             Some(ty) => Returns::Gives(ty),
             None => Returns::Failed,
         },
-        None if !uses.gives => Returns::Nothing,
+        None if !uses.gives && !uses.damaged => Returns::Nothing,
         None if cycle => {
             cx.report(
                 Diagnostic::error(
@@ -273,6 +273,8 @@ fn check_body(cx: &mut Context<'_>, index: usize, uses: &Uses<'_>) {
             }
             declared.map_or(Returns::Failed, Returns::Gives)
         }
+        // What could not be read may have given a value back.
+        None if uses.damaged && returns.iter().all(|found| found.value.is_none()) => Returns::Failed,
         None => inferred(cx, index, &returns, checked.ends),
     };
     let gives = match &returns {

@@ -2,7 +2,7 @@
 
 use lf_module::{
     FieldType,
-    schema::{Field, TypeShape},
+    schema::{Count, Field, TypeShape},
 };
 use smol_str::SmolStr;
 
@@ -66,6 +66,40 @@ impl Offers {
 
 fn offer(name: &str, sort: Offered, detail: String) -> Offer {
     Offer { name: super::written_name(name).into(), sort, detail, doc: None }
+}
+
+/// How a call of a built-in is written, and what it gives.
+#[must_use]
+pub fn builtin(name: &str) -> Option<String> {
+    builtins::written(name)
+}
+
+/// What may be done with a described type, in words.
+#[must_use]
+pub fn may(shape: &TypeShape) -> String {
+    let able = [
+        (shape.readable, "read"),
+        (shape.writable, "written"),
+        (shape.updatable, "changed"),
+        (shape.deletable, "deleted"),
+        (shape.listenable.is_some(), "listened to"),
+    ];
+    let words: Vec<_> = able.into_iter().filter(|(can, _)| *can).map(|(_, word)| word).collect();
+    if words.is_empty() {
+        "nothing can be done with it here".to_owned()
+    } else {
+        format!("can be {}", words.join(", "))
+    }
+}
+
+/// How many records an edge lands on, in words.
+#[must_use]
+pub fn lands(count: Count) -> &'static str {
+    match count {
+        Count::One => "lands on one record",
+        Count::Optional => "lands on at most one record",
+        Count::Many => "lands on any number of records",
+    }
 }
 
 impl Context<'_> {

@@ -2,7 +2,7 @@
 //! what was found. Finds what `check` finds, and what the names mean; makes no program that could be run.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashSet},
     sync::Arc,
 };
 
@@ -10,8 +10,7 @@ use lf_module::{Description, TypeShape, schema::Field};
 use smol_str::SmolStr;
 
 use super::{
-    Catalog, ConnectionKey, Program,
-    catalog::Described,
+    Catalog, ConnectionKey, Program, catalog,
     context::{Context, Returns, Symbol},
     effects::Effects,
     functions,
@@ -30,11 +29,19 @@ use crate::{
 /// What the checks so far have found, by file.
 #[derive(Debug, Default)]
 pub struct Study {
-    known: HashMap<SourceId, Known>,
+    known: BTreeMap<SourceId, Known>,
     /// The connections in the order of their ids, with the names they have in messages.
-    world: Vec<(ConnectionKey, SmolStr)>,
+    world: Vec<Described>,
     /// What the declarations and imports of each file mention.
     heads: BTreeMap<SourceId, Vec<Mention>>,
+}
+
+/// One connection, as types and messages know it.
+#[derive(Debug, PartialEq, Eq)]
+struct Described {
+    key: ConnectionKey,
+    name: SmolStr,
+    module: SmolStr,
 }
 
 /// One file, as it was when it was last checked.
@@ -106,7 +113,7 @@ pub struct Declaration {
 /// What earlier checks say of the files of this one.
 #[derive(Debug, Default)]
 pub(super) struct Earlier<'s> {
-    known: Option<&'s HashMap<SourceId, Known>>,
+    known: Option<&'s BTreeMap<SourceId, Known>>,
     /// By file: whether what was found still holds. Filled in as the files are come to.
     pub(super) kept: Vec<bool>,
 }
@@ -220,8 +227,12 @@ impl Study {
         cx.notes.mentions = Some(Vec::new());
         let targets = super::begin(&mut cx);
         let heads = cx.notes.mentions.replace(Vec::new()).unwrap_or_default();
-        let world: Vec<_> =
-            cx.connections.iter().map(|connection| (connection.key.clone(), connection.name.clone())).collect();
+        let world = cx.connections.iter().map(|connection| Described {
+            key: connection.key.clone(),
+            name: connection.name.clone(),
+            module: connection.module.clone(),
+        });
+        let world: Vec<_> = world.collect();
         if self.world != world {
             // Types name connections by their number.
             self.known.clear();
@@ -245,7 +256,7 @@ impl Study {
         let (problems, _, _) = super::finish(&mut cx, &targets, listens, tests);
         self.heads = by_source(heads);
         let kept = program.files.iter().zip(kept).filter(|(_, kept)| *kept).map(|(file, _)| file.source);
-        let kept: std::collections::HashSet<SourceId> = kept.collect();
+        let kept: HashSet<SourceId> = kept.collect();
         self.known = known.into_iter().filter(|(source, _)| kept.contains(source)).chain(fresh).collect();
         problems
     }
@@ -256,7 +267,11 @@ impl Study {
         let mut cx = Context::new(*program, catalog);
         cx.notes.offers.at = Some(at);
         let targets = super::begin(&mut cx);
-        let same = cx.connections.iter().map(|connection| &connection.key).eq(self.world.iter().map(|(key, _)| key));
+        let same = cx
+            .connections
+            .iter()
+            .map(|connection| &connection.key)
+            .eq(self.world.iter().map(|described| &described.key));
         let known = Some(&self.known).filter(|_| same);
         let mut earlier = Earlier { known, kept: vec![false; program.files.len()] };
         functions::check(&mut cx, &targets, &mut earlier);
@@ -282,16 +297,22 @@ impl Study {
     #[must_use]
     pub fn show(&self, ty: &Ty) -> String {
         let name = |id: crate::types::ConnectionId| {
-            self.world.get(id.0 as usize).map_or_else(|| "?".to_owned(), |(_, name)| name.to_string())
+            self.world.get(id.0 as usize).map_or_else(|| "?".to_owned(), |described| described.name.to_string())
         };
         display::show(ty, &name)
+    }
+
+    /// The module behind a connection.
+    #[must_use]
+    pub fn module(&self, connection: crate::types::ConnectionId) -> Option<&str> {
+        self.world.get(connection.0 as usize).map(|described| described.module.as_str())
     }
 
     /// The description of a type.
     #[must_use]
     pub fn shape<'c>(&self, catalog: &'c Catalog, of: &TypeRef) -> Option<&'c TypeShape> {
-        let (key, _) = self.world.get(of.connection.0 as usize)?;
-        let Described::Yes(description) = catalog.connections.get(key)? else { return None };
+        let key = &self.world.get(of.connection.0 as usize)?.key;
+        let catalog::Described::Yes(description) = catalog.connections.get(key)? else { return None };
         Description::get(description, &of.ty)
     }
 
@@ -381,13 +402,13 @@ fn found(
     before: usize,
     earlier: &Earlier<'_>,
     (listens, tests): (&listens::Each<'_>, &testing::Each),
-) -> HashMap<SourceId, Known> {
+) -> BTreeMap<SourceId, Known> {
     let mut problems: BTreeMap<SourceId, Vec<Diagnostic>> = BTreeMap::new();
     for problem in cx.problems.split_off(before) {
         problems.entry(problem.primary.span.source).or_default().push(problem);
     }
     let mut mentions = by_source(cx.notes.mentions.take().unwrap_or_default());
-    let mut fresh = HashMap::new();
+    let mut fresh = BTreeMap::new();
     for (file, tree) in cx.program.files.iter().enumerate() {
         if earlier.kept.get(file).copied().unwrap_or_default() {
             continue;

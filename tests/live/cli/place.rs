@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// An example as it is in the repository.
-    pub(super) fn example(name: &str) -> Self {
+    pub(crate) fn example(name: &str) -> Self {
         let place = Self::empty();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
         let mut open = vec![from.clone()];

@@ -7,6 +7,7 @@ use super::Ask;
 use crate::{
     check::{
         body::Body,
+        entries::Act,
         fields::no_field,
         index::Meaning,
         typed::{Expr, ExprKind, TestField},
@@ -84,6 +85,12 @@ impl Body<'_, '_> {
         side: Side,
         fields: &mut Vec<(TestField, Expr, bool)>,
     ) -> Option<()> {
+        if let Some((on, shape)) = on.and_then(|on| Some((on, self.cx.graph.shape(on)?))) {
+            match side {
+                Side::Written => self.cx.offer_written(name.span, shape, Act::Update),
+                Side::Read | Side::Key => self.offer_fields(name.span, &Ty::Position(on.clone())),
+            }
+        }
         let value = self.expr(value);
         let on = on?;
         let shape = self.cx.graph.shape(on)?;
