@@ -31,6 +31,7 @@ mod runs;
 mod shell;
 mod sign_in;
 mod start;
+mod test;
 mod unbuilt;
 
 pub use environment::Environment;
@@ -86,8 +87,8 @@ enum Command {
     Serve(Unbuilt),
     /// Show what the files would do: as text, JSON, Mermaid or a picture
     Plan(plan::Arguments),
-    /// Run the tests in the files (not built yet)
-    Test(Unbuilt),
+    /// Run the tests in the files
+    Test(test::Arguments),
     /// Run changed files against what really happened (not built yet)
     Backtest(Unbuilt),
     /// Lay the files out in the one layout
@@ -142,7 +143,7 @@ fn dispatch(command: Command, shell: &Shell) -> Result<Exit, Failure> {
         Command::Listens(arguments) => listens::run(arguments, shell),
         Command::Serve(rest) => refuse("serve", rest),
         Command::Plan(arguments) => start::blocking(shell, plan::run(arguments, shell)),
-        Command::Test(rest) => refuse("test", rest),
+        Command::Test(arguments) => test::run(&arguments, shell),
         Command::Backtest(rest) => refuse("backtest", rest),
         Command::Fmt(arguments) => fmt::run(&arguments, shell),
         Command::Lsp(arguments) => lsp::run(&arguments, shell),

@@ -112,6 +112,11 @@ impl Shell {
         self.with(project, file).await
     }
 
+    /// The project alone, for a command that asks nobody and keeps nothing.
+    pub(super) async fn offline(&self) -> Result<Opened, Failure> {
+        self.with(self.project()?, None).await
+    }
+
     async fn with(&self, project: Project, file: Option<SqliteStore>) -> Result<Opened, Failure> {
         let store: Arc<dyn Store> = match &file {
             Some(file) => Arc::new(file.clone()),

@@ -12,6 +12,7 @@ pub mod limits;
 mod machine;
 pub mod replay;
 mod state;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub(crate) use eval::{fixed, scalar::duration as duration_text};
 pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement};
 pub use replay::{Replayed, replay, retained};
 pub use state::RunState;
+pub use trace::trace;
 
 use crate::plan::ir::{Listen, PlaceId, Plan};
 use io::FailureKind;

@@ -108,7 +108,8 @@ impl Ready {
     }
 }
 
-fn limits(settings: &LimitSettings) -> Limits {
+/// What a run may use, as the project says.
+pub(crate) fn limits(settings: &LimitSettings) -> Limits {
     let default = Limits::default();
     Limits {
         calls: settings.calls.unwrap_or(default.calls),

@@ -17,7 +17,7 @@ use smol_str::SmolStr;
 
 use super::{
     Asked, may_send_again,
-    sending::{as_write, idempotency_of, is_looked_up, over, position, sent, shape, written_type},
+    sending::{as_write, is_looked_up, over, position, sent, shape, written_type},
     settled,
 };
 use crate::{
@@ -213,7 +213,7 @@ impl<'a> Change<'a> {
         created: bool,
     ) -> Result<Settlement, Trouble> {
         let (attempt, service) = (self.attempt, self.attempt.service);
-        let mut call = attempt.call(self.asked.place, Some(idempotency_of(sending).clone()))?;
+        let mut call = attempt.call(self.asked.place, Some(sending.idempotency().clone()))?;
         let now = service.clock.now();
         let end = later(now, attempt.allowance());
         journal.note(Entry::Intent(Box::new(Intent {

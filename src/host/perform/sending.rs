@@ -26,15 +26,6 @@ pub(super) fn written_type(request: &Request) -> &SmolStr {
     }
 }
 
-pub(super) fn idempotency_of(sending: &Sending) -> &SmolStr {
-    match sending {
-        Sending::Create { origin: _, fields: _, idempotency }
-        | Sending::Update { key: _, fields: _, idempotency }
-        | Sending::Delete { key: _, idempotency }
-        | Sending::Link { tie: _, join: _, idempotency } => idempotency,
-    }
-}
-
 pub(super) fn as_write(ty: &SmolStr, sending: &Sending) -> Write {
     let ty = ty.clone();
     match sending {

@@ -175,6 +175,7 @@ codes! {
     MOV_TEST_ANSWER                 Error       Files "1";
     MOV_TEST_BEFORE                 Error       Files "1";
     MOV_TEST_EFFECT                 Error       Files "1";
+    MOV_TEST_FAILED                 Error       World "1";
     MOV_TEST_FAILS                  Error       Files "1";
     MOV_TEST_FIRES_NOTHING          Warning     Files "1";
     MOV_TEST_NEVER                  Error       Files "1";

@@ -59,3 +59,16 @@ pub enum Sending {
     Delete { key: lf_module::Key, idempotency: SmolStr },
     Link { tie: lf_module::Tie, join: bool, idempotency: SmolStr },
 }
+
+impl Sending {
+    /// The key under which the system would know it again.
+    #[must_use]
+    pub fn idempotency(&self) -> &SmolStr {
+        match self {
+            Self::Create { origin: _, fields: _, idempotency }
+            | Self::Update { key: _, fields: _, idempotency }
+            | Self::Delete { key: _, idempotency }
+            | Self::Link { tie: _, join: _, idempotency } => idempotency,
+        }
+    }
+}

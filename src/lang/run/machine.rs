@@ -83,6 +83,7 @@ pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
             next_iteration(frame);
             continue;
         };
+        state.scratch.visit(step.place);
         match perform(plan, state, step).map_err(|failure| at(failure, step.place))? {
             Flow::On => advance(state),
             Flow::Moved => {}

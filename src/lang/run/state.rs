@@ -1,6 +1,9 @@
 //! Where a run stands: calls, blocks, loops and values, all plain data. What it does next is `machine`'s.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use lf_module::value::Value;
@@ -12,7 +15,7 @@ use super::{
     io::{Address, Failure},
     limits,
 };
-use crate::plan::ir::{BlockId, FunctionIndex, Slot};
+use crate::plan::ir::{BlockId, FunctionIndex, PlaceId, Slot};
 
 /// One run.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +37,18 @@ impl RunState {
     #[must_use]
     pub fn with_steps(steps: u64) -> Self {
         Self { scratch: Scratch::with_budget(steps), ..Self::default() }
+    }
+
+    /// A run that notes which steps it comes to.
+    #[must_use]
+    pub fn watched() -> Self {
+        Self { scratch: Scratch { visited: Some(BTreeSet::new()), ..Scratch::default() }, ..Self::default() }
+    }
+
+    /// The places of the steps that a watched run came to.
+    #[must_use]
+    pub fn visited(self) -> BTreeSet<PlaceId> {
+        self.scratch.visited.unwrap_or_default()
     }
 
     /// Whether it ended.
@@ -97,6 +112,7 @@ pub(super) struct Scratch {
     budget: u64,
     pub(super) constants: BTreeMap<u32, Value>,
     pub(super) patterns: BTreeMap<SmolStr, Regex>,
+    visited: Option<BTreeSet<PlaceId>>,
 }
 
 impl Default for Scratch {
@@ -107,7 +123,13 @@ impl Default for Scratch {
 
 impl Scratch {
     fn with_budget(budget: u64) -> Self {
-        Self { steps: budget, budget, constants: BTreeMap::new(), patterns: BTreeMap::new() }
+        Self { steps: budget, budget, constants: BTreeMap::new(), patterns: BTreeMap::new(), visited: None }
+    }
+
+    pub(super) fn visit(&mut self, place: PlaceId) {
+        if let Some(visited) = &mut self.visited {
+            visited.insert(place);
+        }
     }
 
     /// Takes work from the run's budget.

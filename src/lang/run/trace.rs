@@ -1,0 +1,29 @@
+//! Which steps a run came to, read off its journal: the machine goes the same way again, with every answer it got.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Effect, Entry, Input, RunState, step};
+use crate::plan::ir::{PlaceId, Plan};
+
+/// The places of the steps that a run with this journal came to, refusals and the last attempt included.
+#[must_use]
+pub fn trace(plan: &Plan, entries: &[Entry]) -> BTreeSet<PlaceId> {
+    let (mut fired, mut answers) = (None, BTreeMap::new());
+    for entry in entries {
+        match entry {
+            Entry::Started { plan: _, fired: with } => fired = Some(with.clone()),
+            Entry::Settled { address, place: _, settlement, at: _ } => {
+                answers.insert(address.0.clone(), settlement.clone());
+            }
+            Entry::Intent(_) | Entry::Decided { .. } | Entry::Attempt { .. } | Entry::Finished { .. } => {}
+        }
+    }
+    let mut state = RunState::watched();
+    let Some(fired) = fired else { return BTreeSet::new() };
+    let mut effects = step(plan, &mut state, Input::Fired(fired));
+    while let Some(Effect::Call { address, .. }) = effects.first() {
+        let Some(settlement) = answers.remove(&address.0) else { break };
+        effects = step(plan, &mut state, Input::Settled { address: address.clone(), settlement });
+    }
+    state.visited()
+}
