@@ -184,3 +184,6 @@ impl Program<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

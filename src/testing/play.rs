@@ -207,8 +207,12 @@ impl Play<'_> {
     ) -> Result<(), String> {
         let Some(mut values) = self.values(line).map(Vec::into_iter) else { return Ok(()) };
         let (name, shape) = (self.on(on), self.shape(on)?);
+        let failed = self.failures.len();
         let given: Record = self.record(&shape, record, &mut values);
         let stated: Record = self.record(&shape, before.unwrap_or_default(), &mut values);
+        if self.failures.len() > failed {
+            return Ok(());
+        }
         let change = {
             let mut state = self.world.state();
             let known = match kind {
@@ -218,10 +222,16 @@ impl Play<'_> {
             let (mut given, stated) = (given, stated);
             let key = key_of(&shape, &given).or_else(|| key_of(&shape, &stated)).or(known);
             let key = key.unwrap_or_else(|| state.new_key(&shape, &mut given));
-            let base = match kind {
+            let mut base = match kind {
                 ChangeKind::Created => Record::new(),
                 ChangeKind::Updated | ChangeKind::Deleted => over(state.record(&name, &key), &stated),
             };
+            // Whatever changed, it was this record before.
+            if let Some(field) = shape.key.as_ref().filter(|_| kind != ChangeKind::Created)
+                && let Some(value) = given.get(field)
+            {
+                base.set(field.clone(), value.clone());
+            }
             let record = over(base.clone(), &given);
             (key, base, record, before.is_some())
         };

@@ -12,3 +12,4 @@ mod oauth;
 pub(crate) mod place;
 mod plan;
 mod run;
+mod test;
