@@ -29,7 +29,7 @@ use crate::{
     resources::{self, ResourceType},
     source,
     text::clean,
-    tools::{Arguments, Tool, WHOLE},
+    tools::{Arguments, Caution, Tool, WHOLE},
 };
 
 /// What a server says about its list of tools, whenever it says so.
@@ -65,6 +65,8 @@ pub(crate) struct Server {
     pub(crate) client: Client,
     /// What an answer may lack is typed so.
     pub(crate) strict: bool,
+    /// Whose hints are not believed.
+    pub(crate) caution: Caution,
     /// What the server offered when it was last described.
     pub(crate) catalog: RwLock<Option<Arc<Catalog>>>,
     /// Held while the tools are listed for the first time, so that many calls list them once.
@@ -202,7 +204,7 @@ impl Server {
         let asked = self.client.wire.ports.clock.monotonic();
         let listing = self.tools(call).await?;
         let session = self.client.session(call).await?;
-        let mut catalog = listing::catalog(listing, session.era, asked);
+        let mut catalog = listing::catalog(listing, session.era, &self.caution, asked);
         if let Some(listenable) = resources::offered(session.raw.field("capabilities")) {
             let templates = self.templates(&mut catalog, call).await?;
             let Catalog { tools, warnings, .. } = &mut catalog;

@@ -60,6 +60,7 @@ use crate::{
     endpoint::Endpoint,
     era::Era,
     oauth::grant::Grant,
+    tools::Caution,
 };
 
 /// The module's name, as a movement and the log write it.
@@ -132,6 +133,12 @@ impl Mcp {
                         era,
                         "the generation of the protocol: with sessions or without (auto: it is asked for)",
                     ),
+                    setting("distrust_hints", FieldType::Boolean, "every tool is taken to change things"),
+                    setting(
+                        "writes",
+                        FieldType::List(Box::new(FieldType::Text)),
+                        "tools taken to change things, whatever their server says",
+                    ),
                     setting("strict_results", FieldType::Boolean, "answers' fields that may be missing are typed so"),
                     setting("allow_link_local", FieldType::Boolean, "link-local and metadata addresses may be reached"),
                 ],
@@ -195,14 +202,20 @@ impl Module for Mcp {
             Some("modern") => Some(Era::Modern),
             Some(_) => return Err(refuse("`era` has to be `auto`, `legacy` or `modern`".to_owned())),
         };
+        let tools = match target.settings.get("writes") {
+            Some(Value::List(names)) => names.iter().filter_map(Value::as_text).map(SmolStr::from).collect(),
+            Some(_) | None => Vec::new(),
+        };
+        let caution = Caution { all: flag("distrust_hints"), tools };
+        let link_local = flag("allow_link_local");
         let (answers, changes) = (self.answers.clone(), Arc::new(Changes::default()));
         let wire = Wire { http, endpoint, ports: target.ports, patience, hears: Some(changes.clone()), answers };
         let client = Client::new(wire, era);
-        let link_local = flag("allow_link_local");
         Ok(Arc::new(Connected(Arc::new(Server {
             link_local,
             client,
             strict,
+            caution,
             catalog: RwLock::new(None),
             first_listing: Mutex::new(()),
             changes,

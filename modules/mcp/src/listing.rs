@@ -12,7 +12,7 @@ use crate::{
     message,
     resources::ResourceTypes,
     text::clean,
-    tools::Tool,
+    tools::{Caution, Tool},
 };
 
 /// Bounds of one listing.
@@ -120,11 +120,11 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 /// Reads the entries, one by one.
-pub(crate) fn catalog(listing: Listing, era: Era, now: Duration) -> Catalog {
+pub(crate) fn catalog(listing: Listing, era: Era, caution: &Caution, now: Duration) -> Catalog {
     let fresh_until = listing.lasts.map(|lasts| now + lasts);
     let mut catalog = Catalog { warnings: listing.warnings, fresh_until, ..Catalog::default() };
     for entry in &listing.entries {
-        let Some(tool) = Tool::read(entry, era, &mut catalog.warnings) else { continue };
+        let Some(tool) = Tool::read(entry, era, caution, &mut catalog.warnings) else { continue };
         if catalog.tools.contains_key(&tool.name) {
             let name = clean(&tool.name, 128);
             catalog.warnings.push(format!("the server lists `{name}` twice; only the first counts"));

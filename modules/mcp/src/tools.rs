@@ -35,6 +35,22 @@ pub(crate) struct Tool {
     pub(crate) unusable: Option<String>,
 }
 
+/// Which tools are taken to change things although their server says that they only read. The other way round there is
+/// nothing: a wrong claim to read only would have a change made twice.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caution {
+    /// All of them.
+    pub(crate) all: bool,
+    /// These.
+    pub(crate) tools: Vec<SmolStr>,
+}
+
+impl Caution {
+    fn holds(&self, name: &str) -> bool {
+        self.all || self.tools.iter().any(|tool| tool == name)
+    }
+}
+
 /// How a tool takes its arguments.
 #[derive(Debug)]
 pub(crate) enum Arguments {
@@ -53,7 +69,7 @@ pub(crate) struct Output {
 
 impl Tool {
     /// Reads one entry of a list. What is wrong with it goes to `said`; `None` if not even its name is right.
-    pub(crate) fn read(entry: &Value, era: Era, said: &mut Vec<String>) -> Option<Self> {
+    pub(crate) fn read(entry: &Value, era: Era, caution: &Caution, said: &mut Vec<String>) -> Option<Self> {
         let Some(name) = entry.field("name").and_then(Value::as_text) else {
             said.push("a tool without a name was left out".to_owned());
             return None;
@@ -84,7 +100,7 @@ impl Tool {
         Some(Self {
             name: name.into(),
             doc: description(entry),
-            read_only: read_only(entry),
+            read_only: read_only(entry) && !caution.holds(name),
             arguments,
             headers,
             input,

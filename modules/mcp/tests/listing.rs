@@ -170,3 +170,26 @@ async fn words_of_a_server_cannot_move_the_cursor() {
     let description = stage.describe().await.unwrap();
     assert_eq!(description.types[0].doc.as_deref(), Some("nice [2J tool"));
 }
+
+#[tokio::test]
+async fn hints_may_be_overridden_towards_caution_only() {
+    let yes = || Value::Bool(true);
+    let named = |name: &str| Value::list(vec![Value::text(name)]);
+    // setting, whether the tool that claims to read only is read
+    let table = [
+        ("writes", named("search_issues"), false),
+        ("writes", named("create_issue"), true),
+        ("distrust_hints", yes(), false),
+        ("distrust_hints", Value::Bool(false), true),
+    ];
+    for (setting, value, reads) in table {
+        let offer = Offer::of(tools());
+        let settings = [(setting.into(), value.clone())].into_iter().collect();
+        let stage = Stage::with(settings, move |received| offer.reply(received));
+        let described = stage.describe().await.unwrap();
+        let search = described.get("search_issues").unwrap();
+        assert_eq!((search.readable, search.writable), (reads, !reads), "{setting} {value:?}");
+        let create = described.get("create_issue").unwrap();
+        assert!(create.writable && !create.readable, "{setting} {value:?}");
+    }
+}
