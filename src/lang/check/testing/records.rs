@@ -95,6 +95,7 @@ impl Body<'_, '_> {
         let on = on?;
         let shape = self.cx.graph.shape(on)?;
         let field = self.field_of(on, shape, name, side)?;
+        self.cx.notes.mention(name.span, Meaning::Field { of: on.clone(), name: field.name.clone() });
         if let Some((first, _, _)) = fields.iter().find(|(known, _, explicit)| *explicit && known.name == name.text) {
             let first = first.span;
             self.report(
@@ -118,7 +119,6 @@ impl Body<'_, '_> {
             return None;
         };
         if side.has(shape, field) {
-            self.cx.notes.mention(name.span, Meaning::Field { of: on.clone(), name: field.name.clone() });
             return Some(field);
         }
         let (code, what, label) = match side {
