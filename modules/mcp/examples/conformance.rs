@@ -60,7 +60,7 @@ impl Scene {
     }
 
     /// A connection as a project makes one, with a token that no server of the suite looks at.
-    fn connect(&self, module: Mcp) -> Result<Peer, Failure> {
+    fn connect(&self, module: &Mcp) -> Result<Peer, Failure> {
         self.peer(module, self.credential("mcp_token", &[("token", "unused")]), None)
     }
 
@@ -76,7 +76,7 @@ impl Scene {
         };
         let credential = self.credential(lf_mcp::oauth::KIND, &[]);
         let keeper = Shelf::new(credential.clone()).keeper(Some(Arc::new(Browser::default())));
-        self.peer(Mcp::new(Some(app)), credential, Some(keeper))
+        self.peer(&Mcp::new(Some(app)), credential, Some(keeper))
     }
 
     fn credential(&self, kind: &str, more: &[(&str, &str)]) -> Credential {
@@ -88,7 +88,7 @@ impl Scene {
         }
     }
 
-    fn peer(&self, module: Mcp, credential: Credential, keeper: Option<Arc<dyn Keeper>>) -> Result<Peer, Failure> {
+    fn peer(&self, module: &Mcp, credential: Credential, keeper: Option<Arc<dyn Keeper>>) -> Result<Peer, Failure> {
         let ports = Ports {
             clock: Arc::new(Real::new()),
             random: Arc::new(Half),
@@ -110,7 +110,7 @@ async fn play(scene: &Scene) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let peer = scene.connect(Mcp::default())?;
+    let peer = scene.connect(&Mcp::default())?;
     match scene.scenario.as_str() {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => drop(peer.describe().await?),
         "tools_call" => peer.act("add_numbers", r#"{"a":5,"b":3}"#).await?,
@@ -143,13 +143,13 @@ async fn play(scene: &Scene) -> Result<(), Failure> {
             peer.act("json_schema_echo", &format!(r#"{{"schema":{}}}"#, json::plain(schema))).await?;
         }
         "elicitation-sep1034-client-defaults" => {
-            let peer = scene.connect(Mcp::default().answered_by(Arc::new(Defaults)))?;
+            let peer = scene.connect(&Mcp::default().answered_by(Arc::new(Defaults)))?;
             for ty in peer.describe().await?.types {
                 peer.act(&ty.name, "{}").await?;
             }
         }
         "sep-2322-client-request-state" => {
-            let peer = scene.connect(Mcp::default().answered_by(Arc::new(Defaults)))?;
+            let peer = scene.connect(&Mcp::default().answered_by(Arc::new(Defaults)))?;
             for tool in ["echo_state", "no_state", "unrelated", "no_result_type"] {
                 peer.act(&format!("test_mrtr_{tool}"), "{}").await?;
             }
@@ -176,16 +176,12 @@ impl Peer {
 
     /// Calls a tool in the way that its type allows.
     async fn act(&self, tool: &str, arguments: &str) -> Result<(), Failure> {
-        let given = match json::read(arguments.as_bytes())? {
-            // As from a movement: what is absent is never given.
-            Value::Record(given) => given
-                .iter()
-                .filter(|(_, value)| !value.is_absent())
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-            other => return Err(format!("these are no arguments: {}", json::plain(&other)).into()),
+        let Value::Record(given) = json::read(arguments.as_bytes())? else {
+            return Err(format!("these are no arguments: {arguments}").into());
         };
-        let given: Record = given;
+        // As from a movement: what is absent is never given.
+        let given = given.iter().filter(|(_, value)| !value.is_absent());
+        let given: Record = given.map(|(name, value)| (name.clone(), value.clone())).collect();
         let description = self.describe().await?;
         let ty = description.get(tool).ok_or_else(|| format!("there is no tool `{tool}`"))?;
         if ty.readable {

@@ -197,7 +197,7 @@ impl Peer {
                 command.args(["--import", "./bind-loopback.mjs"]).arg(format!("{MODULES}/{script}")).args(rest);
                 command
             }
-            [] => unreachable!("a peer has a command"),
+            [] => Command::new("node"),
         };
         let environment = self.environment.iter().map(|(name, value)| (*name, filled(value)));
         command.current_dir(folder).env("PORT", port.to_string()).envs(environment);

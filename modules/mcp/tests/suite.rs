@@ -57,7 +57,6 @@ fn play(peers: &Path, scenario: &str, revision: &str) -> Option<String> {
 }
 
 #[test]
-#[expect(clippy::explicit_write, reason = "`eprintln!` would be captured: a case that was not tried must say so")]
 fn every_required_scenario_of_both_generations_passes() {
     let Ok(peers) = std::env::var("LF_PEERS").map(PathBuf::from) else {
         assert!(std::env::var("LF_LIVE").is_err(), "LF_LIVE promises live peers, but LF_PEERS is not set");
