@@ -289,6 +289,14 @@ pub struct Expectation {
     pub at: Timestamp,
 }
 
+/// What a listen watches for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Watched {
+    pub total: u64,
+    /// Of those, the ones that were asked for, oldest first, with their ids.
+    pub after: Vec<(i64, Expectation)>,
+}
+
 /// Changes on their way in.
 #[async_trait]
 pub trait Inbox: Send + Sync {
@@ -307,8 +315,8 @@ pub trait Inbox: Send + Sync {
     async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError>;
     /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new.
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError>;
-    /// Open expectations that this listen watches for, oldest first, with their ids.
-    async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError>;
+    /// Open expectations that this listen watches for: how many, and those with a larger id than `after`.
+    async fn expectations(&self, watcher: &str, after: i64) -> Result<Watched, StoreError>;
     /// How many runs of the listen wait or run (`Ready`, `Running`, `Retry`): what holds its source back.
     async fn open(&self, listen: &str) -> Result<u64, StoreError>;
     /// Switches a listen off, since `now`, or on again. Of one that is off nothing is claimed from here on, and no
@@ -408,6 +416,8 @@ pub enum Order {
 pub trait Ledger: Send + Sync {
     async fn list(&self, filter: &Filter) -> Result<Vec<Run>, StoreError>;
     async fn show(&self, run: RunId) -> Result<Option<(Run, Vec<Entry>)>, StoreError>;
+    /// What happened in each of these runs; of one that is not kept there is nothing.
+    async fn journals(&self, runs: &[RunId]) -> Result<BTreeMap<RunId, Vec<Entry>>, StoreError>;
     /// How many runs of each listen are in each state.
     async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError>;
     async fn order(&self, run: RunId, order: Order, now: Timestamp) -> Result<(), StoreError>;

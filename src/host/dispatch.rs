@@ -14,12 +14,14 @@ use tokio::{
 };
 
 use super::{
-    clock::{later, until},
+    clock::{later, until, within},
     executor::{self, Ended},
     service::Service,
 };
 use crate::store::{Claimed, Fence, Room, RunId, StoreError};
 
+/// How long more runs are waited for to end, where others wait for their places: one claim then fills them together.
+const GATHER: Duration = Duration::from_millis(2);
 /// How often the store is asked for work that nobody told of: an order by a person, another runner's leavings.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -30,6 +32,8 @@ struct Dispatch {
     tasks: JoinSet<(RunId, Fence, Ended)>,
     /// Runs that came back because their connection is held.
     held_back: u64,
+    /// The last claim filled every place there was.
+    full: bool,
 }
 
 #[derive(Debug)]
@@ -43,8 +47,13 @@ struct Running {
 
 /// Runs until the runner stops; with `once`, until every source was looked at and nothing is left to do now.
 pub(super) async fn run(service: Arc<Service>, mut looked: watch::Receiver<bool>) {
-    let mut dispatch =
-        Dispatch { service: service.clone(), running: BTreeMap::new(), tasks: JoinSet::new(), held_back: 0 };
+    let mut dispatch = Dispatch {
+        service: service.clone(),
+        running: BTreeMap::new(),
+        tasks: JoinSet::new(),
+        held_back: 0,
+        full: false,
+    };
     let mut renewal = service.clock.monotonic() + service.options.lease / 3;
     let mut look = service.clock.monotonic() + LOOK;
     while !service.stopping.is_cancelled() {
@@ -60,13 +69,7 @@ pub(super) async fn run(service: Arc<Service>, mut looked: watch::Receiver<bool>
                 break;
             }
         };
-        let due = match service.store.next_due(service.clock.now()).await {
-            Ok(due) => due,
-            Err(error) => {
-                tracing::warn!("the store did not say what is due: {error}");
-                None
-            }
-        };
+        let due = if dispatch.full { None } else { dispatch.next_due().await };
         if service.options.once && before.0 && claimed == 0 && dispatch.is_done(due) {
             dispatch.say_what_is_left().await;
             break;
@@ -85,7 +88,9 @@ impl Dispatch {
     /// Claims and starts what there is room for; answers how many.
     async fn claim(&mut self) -> Result<usize, StoreError> {
         let room = self.room();
-        if room.total == 0 {
+        let places = room.total.min(room.listens.values().fold(0, |sum, room| sum.saturating_add(*room)));
+        if places == 0 {
+            self.full = true;
             return Ok(0);
         }
         let service = self.service.clone();
@@ -93,6 +98,7 @@ impl Dispatch {
         let claims =
             service.patiently(|| store.claim(&options.owner, &room, service.clock.now(), options.lease)).await?;
         let claimed = claims.len();
+        self.full = u32::try_from(claimed).is_ok_and(|claimed| claimed >= places);
         // Only of a listen that is on there are claims: it was switched on since the store was asked last.
         if claims.iter().any(|claim| service.is_off(&claim.run.listen)) {
             service.look_at_switches().await;
@@ -148,6 +154,29 @@ impl Dispatch {
         // Whatever else ended meanwhile makes room for one claim together.
         while let Some(done) = self.tasks.try_join_next() {
             self.end(done);
+        }
+        if self.full && !self.tasks.is_empty() {
+            let enough = self.tasks.len() / 2;
+            let gathered = async {
+                while self.tasks.len() > enough
+                    && let Some(done) = self.tasks.join_next().await
+                {
+                    self.end(done);
+                }
+            };
+            // What has not ended by then goes on.
+            let _all = within(service.clock.as_ref(), GATHER, gathered).await;
+        }
+    }
+
+    /// When a run can become claimable by time alone.
+    async fn next_due(&self) -> Option<Timestamp> {
+        match self.service.store.next_due(self.service.clock.now()).await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::warn!("the store did not say what is due: {error}");
+                None
+            }
         }
     }
 

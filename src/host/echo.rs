@@ -58,8 +58,12 @@ pub(super) struct Cause {
 }
 
 /// Judges one change. `counts`: whether a field is one that a write can set.
-pub(super) fn judge(delta: &Delta, expected: &[Expected], counts: impl Fn(&str) -> bool) -> Verdict {
-    let ours: Vec<&Expected> = expected.iter().filter(|expected| fits(delta, expected)).collect();
+pub(super) fn judge<'e>(
+    delta: &Delta,
+    expected: impl IntoIterator<Item = &'e Expected>,
+    counts: impl Fn(&str) -> bool,
+) -> Verdict {
+    let ours: Vec<&Expected> = expected.into_iter().filter(|expected| fits(delta, expected)).collect();
     if ours.is_empty() {
         return Verdict::Foreign;
     }

@@ -1,6 +1,7 @@
 //! One task per listen: asks its source, compares, judges causes, and stores each batch whole before the next is asked
 //! for. A source that fails or falls silent is asked again later and never stops the others.
 
+mod awaited;
 mod intake;
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
@@ -13,10 +14,10 @@ use lf_module::{
 };
 use smol_str::SmolStr;
 
+use self::awaited::Awaited;
 use super::{
     clock::{spoken, within},
     compare::{self, Delta, Known, Shown, Sight},
-    echo::Standing,
     news::What,
     service::Service,
 };
@@ -52,7 +53,7 @@ pub(super) async fn listen(service: Arc<Service>, index: usize) {
         met: Met::default(),
         whole,
         passed_by: BTreeMap::new(),
-        ended: BTreeMap::new(),
+        awaited: Awaited::default(),
         bursts: BTreeMap::new(),
     };
     listener.describe().await;
@@ -85,8 +86,8 @@ struct Listener<'a> {
     whole: bool,
     /// How many looks passed each expectation by.
     passed_by: BTreeMap<i64, u32>,
-    /// How the writes ended that are still expected to show.
-    ended: BTreeMap<i64, Standing>,
+    /// What our own writes are expected to show here.
+    awaited: Awaited,
     /// When each record's current minute began, and how often it fired in it.
     bursts: BTreeMap<lf_module::Key, (Duration, u32)>,
 }

@@ -28,7 +28,7 @@ use self::data::Data;
 pub use self::faults::{Faultless, Faults, Step, Verdict, When};
 use super::{
     Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, Order, Position, Pruned, Release,
-    Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep,
+    Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep, Watched,
     rules::{instant, micros},
 };
 
@@ -137,8 +137,8 @@ impl Inbox for MemoryStore {
         self.write(Step::TakeIn, |data| data.take_in(listen, batch, micros(now))).await
     }
 
-    async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError> {
-        self.read(|data| data.expectations(watcher)).await
+    async fn expectations(&self, watcher: &str, after: i64) -> Result<Watched, StoreError> {
+        self.read(|data| data.expectations(watcher, after)).await
     }
 
     async fn open(&self, listen: &str) -> Result<u64, StoreError> {
@@ -224,6 +224,14 @@ impl Ledger for MemoryStore {
 
     async fn show(&self, run: RunId) -> Result<Option<(Run, Vec<Entry>)>, StoreError> {
         self.read(|data| data.show(run)).await
+    }
+
+    async fn journals(&self, runs: &[RunId]) -> Result<BTreeMap<RunId, Vec<Entry>>, StoreError> {
+        self.read(|data| {
+            let kept = runs.iter().filter_map(|run| data.show(*run).map(|(_, entries)| (*run, entries)));
+            kept.filter(|(_, entries)| !entries.is_empty()).collect()
+        })
+        .await
     }
 
     async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError> {

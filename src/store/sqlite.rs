@@ -44,7 +44,7 @@ use self::{
 };
 use super::{
     Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, NewRun, Order, Position, Pruned,
-    Release, Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep,
+    Release, Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep, Watched,
     rules::{self, micros},
 };
 
@@ -185,8 +185,8 @@ impl Inbox for SqliteStore {
         self.writer.send(Op::TakeIn, input).await
     }
 
-    async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError> {
-        self.reader.expectations(watcher).await
+    async fn expectations(&self, watcher: &str, after: i64) -> Result<Watched, StoreError> {
+        self.reader.expectations(watcher, after).await
     }
 
     async fn open(&self, listen: &str) -> Result<u64, StoreError> {
@@ -304,6 +304,10 @@ impl Ledger for SqliteStore {
 
     async fn show(&self, run: RunId) -> Result<Option<(Run, Vec<Entry>)>, StoreError> {
         self.reader.show(run).await
+    }
+
+    async fn journals(&self, runs: &[RunId]) -> Result<BTreeMap<RunId, Vec<Entry>>, StoreError> {
+        self.reader.journals(runs).await
     }
 
     async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError> {

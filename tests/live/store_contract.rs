@@ -317,7 +317,7 @@ async fn a_stale_fence_is_refused_everywhere(store: &dyn Store) {
     }
     let (kept, entries) = store.show(run).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.plan, entries.len()), (State::Running, None, 0));
-    assert_eq!(store.expectations("l").await.unwrap(), []);
+    assert_eq!(store.expectations("l", 0).await.unwrap().after, []);
     release(store, &second[0], end(State::Done), 12).await;
     // A claim that ended does not stand any more.
     assert_fenced(&store.append(run, second[0].fence, vec![note("late")], Vec::new()).await);

@@ -157,7 +157,7 @@ async fn content(store: &dyn Store, now: i64) -> Vec<String> {
             met.add(&seen.key);
         }
         content.push(format!("{:?}", store.unmet(listen, &met, 100).await.unwrap()));
-        content.push(format!("{:?}", store.expectations(listen).await.unwrap()));
+        content.push(format!("{:?}", store.expectations(listen, 0).await.unwrap().after));
         content.push(format!("{:?}", store.open(listen).await.unwrap()));
     }
     content

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lf_lang::plan::{Plan, PlanId};
 use lf_module::{Description, schema::TypeShape};
 use listen_fire::store::{
-    Filter, Pruned, Release, Retention, Sealed, State, Store, StoreError, TakeIn,
+    Filter, Pruned, Release, Retention, Sealed, State, Store, StoreError, TakeIn, Watched,
     memory::{Faultless, MemoryStore},
     sqlite::{Durability, SqliteStore},
 };
@@ -33,14 +33,17 @@ async fn an_expectation_lives_until_it_is_fulfilled(store: &dyn Store) {
     let run = claimed[0].run.id;
     let expect = vec![expectation("l", run), expectation("m", run)];
     store.append(run, claimed[0].fence, vec![intent("w")], expect).await.unwrap();
-    let open = store.expectations("l").await.unwrap();
+    let open = store.expectations("l", 0).await.unwrap().after;
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].1, expectation("l", run));
     let fulfilled = TakeIn { fulfilled: vec![open[0].0], ..batch([change("l", "e", "echo")]) };
     store.take_in("l", fulfilled, at(2)).await.unwrap();
-    assert_eq!(store.expectations("l").await.unwrap(), []);
+    assert_eq!(store.expectations("l", 0).await.unwrap().after, []);
     // Each watcher has its own.
-    assert_eq!(store.expectations("m").await.unwrap().len(), 1);
+    let others = store.expectations("m", 0).await.unwrap();
+    assert_eq!((others.total, others.after.len()), (1, 1));
+    assert_eq!(store.expectations("m", others.after[0].0).await.unwrap(), Watched { total: 1, after: Vec::new() });
+    assert_eq!(store.journals(&[run]).await.unwrap(), [(run, vec![intent("w")])].into());
 }
 
 async fn of_a_listen_that_is_off_nothing_begins(store: &dyn Store) {
@@ -58,7 +61,7 @@ async fn of_a_listen_that_is_off_nothing_begins(store: &dyn Store) {
     let refused = store.append(run, fence, vec![note("read"), intent("w")], vec![expectation("m", run)]).await;
     assert!(matches!(refused, Err(StoreError::Off)), "{refused:?}");
     assert_fenced(&store.append(run, older(fence), vec![intent("w")], Vec::new()).await);
-    assert_eq!((journal(store, run).await, store.expectations("m").await.unwrap()), (vec![], vec![]));
+    assert_eq!((journal(store, run).await, store.expectations("m", 0).await.unwrap().after), (vec![], vec![]));
     // What is known by then is kept, and the run goes back to its place.
     store.append(run, fence, vec![settled("w")], Vec::new()).await.unwrap();
     release(store, &claimed[0], Release::Back { at: None, reason: None, entries: Vec::new() }, 5).await;
@@ -90,9 +93,9 @@ async fn a_refused_write_expects_nothing(store: &dyn Store) {
     let expect = vec![expectation("l", run), expectation("m", run), other.clone()];
     store.append(run, claimed[0].fence, Vec::new(), expect).await.unwrap();
     store.unexpect(run, &expectation("l", run)).await.unwrap();
-    let left: Vec<_> = store.expectations("l").await.unwrap().into_iter().map(|(_, left)| left).collect();
+    let left: Vec<_> = store.expectations("l", 0).await.unwrap().after.into_iter().map(|(_, left)| left).collect();
     assert_eq!(left, [other]);
-    assert_eq!(store.expectations("m").await.unwrap(), []);
+    assert_eq!(store.expectations("m", 0).await.unwrap().after, []);
 }
 
 async fn an_identity_is_remembered(store: &dyn Store) {
@@ -239,7 +242,7 @@ async fn upkeep_removes_what_is_past_its_time(store: &dyn Store) {
     assert_eq!(pruned, Pruned { runs: 2, deliveries: 0, identities: 0, expectations: 1 });
     let left: Vec<_> = store.list(&Filter::default()).await.unwrap().into_iter().map(|run| run.id).collect();
     assert_eq!(left, [new[3], new[2], new[1]]);
-    assert_eq!(store.expectations("l").await.unwrap(), []);
+    assert_eq!(store.expectations("l", 0).await.unwrap().after, []);
     assert_eq!(journal(store, new[1]).await, [note("ended")]);
     // The delivery outlives its run; an id is never given twice.
     assert_eq!(take(store, &[("a", "1")]).await, []);
@@ -292,7 +295,7 @@ async fn after_restart(store: &dyn Store) {
     assert_eq!(store.position("l").await.unwrap(), position("c", true));
     assert_eq!(store.seen("l", &[key("a")]).await.unwrap().len(), 1);
     assert_eq!(take(store, &[("a", "1"), ("a", "2"), ("b", "3")]).await, []);
-    assert_eq!(store.expectations("l").await.unwrap().len(), 1);
+    assert_eq!(store.expectations("l", 0).await.unwrap().after.len(), 1);
     assert_eq!(store.identity("crm", "Company", "acme").await.unwrap(), Some(key("1")));
     assert_eq!(store.held("crm").await.unwrap(), Some((at(10), "429".to_owned())));
     assert_eq!(store.get("a").await.unwrap(), Some(sealed("a")));

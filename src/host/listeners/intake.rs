@@ -1,8 +1,8 @@
 //! What a listen does with changes: judges their causes, decides which fire, and stores them in one transaction.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use super::{Listener, Stop};
+use super::{Listener, PAGE, Stop};
 use crate::{
     host::{
         clock::until,
@@ -25,22 +25,29 @@ impl Listener<'_> {
     /// Stores what was seen with the runs that it starts, in one transaction (R1).
     pub(super) async fn store(&mut self, mut batch: TakeIn, deltas: Vec<Delta>) -> Result<(), Stop> {
         let service = self.service;
-        let mut expected = if deltas.is_empty() { Vec::new() } else { self.expected().await? };
-        for delta in deltas {
-            let verdict = self.judge(&delta, &mut expected, &batch.fulfilled).await?;
-            if let Verdict::Caused(cause) = &verdict {
-                expected.retain(|expected| !cause.fulfils.contains(&expected.id));
-                batch.fulfilled.extend(&cause.fulfils);
+        if !deltas.is_empty() {
+            self.look_at_awaited().await?;
+            let mut fulfilled = BTreeSet::new();
+            for delta in deltas {
+                let verdict = self.judge(&delta, &fulfilled).await?;
+                if let Verdict::Caused(cause) = &verdict {
+                    fulfilled.extend(&cause.fulfils);
+                }
+                batch.runs.extend(self.fire(delta, &verdict));
             }
-            batch.runs.extend(self.fire(delta, &verdict));
+            fulfilled.extend(self.given_up(&fulfilled));
+            batch.fulfilled.extend(fulfilled);
         }
-        batch.fulfilled.extend(self.given_up(&expected));
         let empty = TakeIn::default();
         if batch == empty {
             return Ok(());
         }
         let name = &self.listen.name;
         let ids = service.patiently(|| service.store.take_in(name, batch.clone(), service.clock.now())).await?;
+        for id in &batch.fulfilled {
+            self.awaited.remove(*id);
+            self.passed_by.remove(id);
+        }
         if let Some(position) = batch.position {
             self.position = position;
         }
@@ -51,36 +58,48 @@ impl Listener<'_> {
         Ok(())
     }
 
-    /// What our own writes are expected to show here.
-    async fn expected(&mut self) -> Result<Vec<Expected>, Stop> {
-        let (service, listen) = (self.service, self.listen);
-        let expectations = service.patiently(|| service.store.expectations(&listen.name)).await?;
-        self.ended.retain(|id, _| expectations.iter().any(|(open, _)| open == id));
-        let mut expected = Vec::with_capacity(expectations.len());
-        for (id, expectation) in expectations {
-            let standing = match self.ended.get(&id) {
-                Some(standing) => standing.clone(),
-                None => {
-                    let shown = service.patiently(|| service.store.show(expectation.run)).await?;
-                    let entries = shown.as_ref().map(|(_, entries)| entries.as_slice()).unwrap_or_default();
-                    echo::standing(&expectation, entries, service.clock.now())
-                }
-            };
-            if matches!(standing, Standing::Settled(_) | Standing::Void) {
-                self.ended.insert(id, standing.clone());
-            }
-            expected.push(Expected { id, expectation, standing });
+    /// Brings what is awaited up to date: what is new, and how the writes behind it stand.
+    async fn look_at_awaited(&mut self) -> Result<(), Stop> {
+        let (service, name) = (self.service, &self.listen.name);
+        let last = self.awaited.last();
+        let mut watched = service.patiently(|| service.store.expectations(name, last)).await?;
+        let known = self.awaited.len().saturating_add(watched.after.len());
+        if usize::try_from(watched.total).is_ok_and(|total| total != known) {
+            // Some were taken back, or given up by upkeep.
+            watched = service.patiently(|| service.store.expectations(name, 0)).await?;
+            let there = watched.after.iter().map(|(id, _)| *id).collect();
+            self.awaited.keep(&there);
         }
-        Ok(expected)
+        let new = watched.after.into_iter().filter(|(id, _)| !self.awaited.has(*id));
+        let new = new.map(|(id, expectation)| Expected { id, expectation, standing: Standing::Open });
+        let undecided = self.awaited.iter().filter(|expected| match expected.standing {
+            Standing::Open | Standing::Unknown => true,
+            Standing::Settled(_) | Standing::Void => false,
+        });
+        let undecided: Vec<Expected> = undecided.cloned().chain(new).collect();
+        let runs: BTreeSet<RunId> = undecided.iter().map(|expected| expected.expectation.run).collect();
+        let runs: Vec<RunId> = runs.into_iter().collect();
+        for page in runs.chunks(PAGE) {
+            let journals = service.patiently(|| service.store.journals(page)).await?;
+            let of_page = undecided.iter().filter(|expected| page.binary_search(&expected.expectation.run).is_ok());
+            for expected in of_page {
+                let entries = journals.get(&expected.expectation.run).map(Vec::as_slice).unwrap_or_default();
+                let standing = echo::standing(&expected.expectation, entries, service.clock.now());
+                self.awaited.put(Expected { standing, ..expected.clone() });
+            }
+        }
+        Ok(())
     }
 
-    /// Judges a change, waiting for a write in flight that it may be.
-    async fn judge(&mut self, delta: &Delta, expected: &mut Vec<Expected>, fulfilled: &[i64]) -> Result<Verdict, Stop> {
+    /// Judges a change, waiting for a write in flight that it may be. `fulfilled`: what earlier changes of the batch
+    /// did; the store still has it until the batch is stored.
+    async fn judge(&mut self, delta: &Delta, fulfilled: &BTreeSet<i64>) -> Result<Verdict, Stop> {
         loop {
             let counts =
                 |name: &str| self.writable.as_ref().is_none_or(|writable| writable.iter().any(|field| field == name));
             let settled = self.service.settled.notified();
-            let verdict = echo::judge(delta, expected, counts);
+            let awaited = self.awaited.of(&delta.key).filter(|expected| !fulfilled.contains(&expected.id));
+            let verdict = echo::judge(delta, awaited, counts);
             if verdict != Verdict::Wait {
                 return Ok(verdict);
             }
@@ -90,9 +109,7 @@ impl Listener<'_> {
                 () = settled => {}
                 () = self.service.clock.sleep(LOOK) => {}
             }
-            *expected = self.expected().await?;
-            // What was fulfilled in this batch is stored with it; until then the store still has it.
-            expected.retain(|expected| !fulfilled.contains(&expected.id));
+            self.look_at_awaited().await?;
         }
     }
 
@@ -167,12 +184,11 @@ impl Listener<'_> {
         (*times > self.service.limits.burst).then_some(*times)
     }
 
-    /// Expectations that several looks passed by and that are old.
-    fn given_up(&mut self, expected: &[Expected]) -> Vec<i64> {
+    /// Expectations that several looks passed by and that are old, or that will not come.
+    fn given_up(&mut self, fulfilled: &BTreeSet<i64>) -> Vec<i64> {
         let now = self.service.clock.now();
-        self.passed_by.retain(|id, _| expected.iter().any(|expected| expected.id == *id));
         let mut over = Vec::new();
-        for expected in expected {
+        for expected in self.awaited.iter().filter(|expected| !fulfilled.contains(&expected.id)) {
             let looks = self.passed_by.entry(expected.id).or_default();
             *looks = looks.saturating_add(1);
             let age = until(expected.expectation.at, now);
@@ -180,6 +196,7 @@ impl Listener<'_> {
                 over.push(expected.id);
             }
         }
+        self.passed_by.retain(|id, _| self.awaited.has(*id));
         over
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::SqliteConnection;
 
 use super::{
     codec::{KeptRun, column, first_place, run_at, run_columns},
@@ -16,18 +16,13 @@ use super::{
 };
 use crate::store::{RunId, rules::later};
 
-/// Those that wait for no time, by id.
-pub(super) static READY: Rows = Rows::new(
+/// Those that wait for no time, by id; and those past their time, by that time.
+pub(super) static CLAIMABLE: Rows = Rows::new(
     "WITH room(listen) AS (VALUES ",
     1,
     ") SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
-     (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due = 0 ORDER BY c.id LIMIT ?)",
-);
-/// Those past their time, by that time.
-pub(super) static PAST: Rows = Rows::new(
-    "WITH room(listen) AS (VALUES ",
-    1,
-    ") SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
+     (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due = 0 ORDER BY c.id LIMIT ?) \
+     UNION ALL SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
      (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due > 0 AND c.due <= ? ORDER BY c.due, c.id LIMIT ?)",
 );
 pub(super) static WHOLE: Rows = Rows::new(
@@ -142,24 +137,23 @@ async fn choose(
     let bind = |values: &mut Values, listen: &i64| {
         values.bind(*listen);
     };
-    let ready = READY
+    let rows = CLAIMABLE
         .over_with(&numbers, bind, |values| {
-            values.bind(most);
+            values.bind(most).bind(claim.now).bind(most);
         })
         .fetch(connection)
         .await?;
-    let past = PAST
-        .over_with(&numbers, bind, |values| {
-            values.bind(claim.now).bind(most);
-        })
-        .fetch(connection)
-        .await?;
+    let (mut ready, mut past) = (BTreeMap::<i64, Due>::new(), BTreeMap::<i64, Due>::new());
+    for row in &rows {
+        let due = column(row, 1)?;
+        let found = if due == 0 { &mut ready } else { &mut past };
+        found.entry(column(row, 0)?).or_default().push((due, RunId(column(row, 2)?)));
+    }
     let mut candidates: BTreeMap<i64, Vec<RunId>> = BTreeMap::new();
-    for rows in [ready, past] {
-        for (listen, runs) in by_listen(&rows)? {
-            let room = rooms.get(&listen).copied().unwrap_or(0) as usize;
-            candidates.entry(listen).or_default().extend(runs.into_iter().take(room).map(|(_, run)| run));
-        }
+    for (listen, mut runs) in ready.into_iter().chain(past) {
+        runs.sort_unstable();
+        let room = rooms.get(&listen).copied().unwrap_or(0) as usize;
+        candidates.entry(listen).or_default().extend(runs.into_iter().take(room).map(|(_, run)| run));
     }
     let mut chosen = Vec::new();
     for (listen, mut runs) in candidates {
@@ -172,15 +166,5 @@ async fn choose(
     Ok(chosen)
 }
 
+/// When they are due, and which.
 type Due = Vec<(i64, RunId)>;
-
-fn by_listen(rows: &[SqliteRow]) -> Result<BTreeMap<i64, Due>, Failure> {
-    let mut found: BTreeMap<i64, Due> = BTreeMap::new();
-    for row in rows {
-        found.entry(column(row, 0)?).or_default().push((column(row, 1)?, RunId(column(row, 2)?)));
-    }
-    for runs in found.values_mut() {
-        runs.sort_unstable();
-    }
-    Ok(found)
-}

@@ -16,12 +16,13 @@ use sqlx::{
 };
 
 use super::{
-    codec::{self, KeptRun, column, first_place, last_place, name, run_columns, state_code},
+    claim::JOURNALS,
+    codec::{self, KeptRun, column, first_place, last_place, name, run_at, run_columns, state_code},
     orders::JOURNAL,
     rows::{Rows, Values},
 };
 use crate::store::{
-    Expectation, Filter, Met, Position, Retention, Run, RunId, Sealed, Seen, State, StoreError,
+    Filter, Met, Position, Retention, Run, RunId, Sealed, Seen, State, StoreError, Watched,
     rules::{earlier, instant, micros},
 };
 
@@ -32,7 +33,8 @@ const COUNT_SEEN: &str = "SELECT count(*) FROM seen WHERE listen = (SELECT id FR
 const KEYS: &str = "SELECT key FROM seen WHERE listen = (SELECT id FROM listen WHERE name = ?1) AND key >= ?2 \
      ORDER BY key LIMIT 1000";
 const EXPECTATIONS: &str = "SELECT id, watcher, connection, ty, key, fields, run, listen, depth, at FROM expectation \
-     WHERE watcher = ?1 ORDER BY id";
+     WHERE watcher = ?1 AND id > ?2 ORDER BY id";
+const WATCHED: &str = "SELECT count(*) FROM expectation WHERE watcher = ?1";
 const OPEN: &str = "SELECT (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state < 5) \
      - (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state IN (3, 4)) FROM listen l WHERE l.name = ?1";
 const NEXT_DUE: &str = "SELECT min((SELECT min(r.due) FROM run r WHERE r.listen = l.id AND r.due > ?1)) \
@@ -131,14 +133,17 @@ impl Reader {
         Ok(gone.iter().filter_map(|key| seen.remove(key)).collect())
     }
 
-    pub(super) async fn expectations(&self, watcher: &str) -> Result<Vec<(i64, Expectation)>, StoreError> {
-        // There may be thousands, and a row as it comes is much larger than what it holds.
-        let mut rows = sqlx::query(EXPECTATIONS).bind(watcher).fetch(&self.0);
-        let mut expectations = Vec::new();
-        while let Some(row) = rows.try_next().await? {
-            expectations.push(codec::expectation(&row)?);
+    pub(super) async fn expectations(&self, watcher: &str, after: i64) -> Result<Watched, StoreError> {
+        let row = sqlx::query(WATCHED).bind(watcher).fetch_one(&self.0).await?;
+        let mut watched = Watched { total: column::<i64>(&row, 0)?.unsigned_abs(), after: Vec::new() };
+        if watched.total > 0 {
+            // There may be thousands, and a row as it comes is much larger than what it holds.
+            let mut rows = sqlx::query(EXPECTATIONS).bind(watcher).bind(after).fetch(&self.0);
+            while let Some(row) = rows.try_next().await? {
+                watched.after.push(codec::expectation(&row)?);
+            }
         }
-        Ok(expectations)
+        Ok(watched)
     }
 
     pub(super) async fn open(&self, listen: &str) -> Result<u64, StoreError> {
@@ -192,6 +197,23 @@ impl Reader {
         let entries =
             entries.iter().map(|row| codec::parse(column(row, 0)?, "a journal entry")).collect::<Result<_, _>>()?;
         Ok(Some((KeptRun::read(&row)?.run()?, entries)))
+    }
+
+    pub(super) async fn journals(&self, runs: &[RunId]) -> Result<BTreeMap<RunId, Vec<Entry>>, StoreError> {
+        let bind = |values: &mut Values, run: &RunId| {
+            values.bind(run.0);
+        };
+        let mut connection = self.0.acquire().await?;
+        let mut entries = Vec::new();
+        for row in JOURNALS.over(runs, bind).fetch(&mut connection).await? {
+            entries.push((column::<i64>(&row, 0)?, codec::parse(column(&row, 1)?, "a journal entry")?));
+        }
+        entries.sort_unstable_by_key(|(place, _)| *place);
+        let mut journals: BTreeMap<RunId, Vec<Entry>> = BTreeMap::new();
+        for (place, entry) in entries {
+            journals.entry(run_at(place)).or_default().push(entry);
+        }
+        Ok(journals)
     }
 
     pub(super) async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError> {
@@ -332,6 +354,7 @@ pub(super) fn statements() -> Vec<String> {
         COUNT_SEEN,
         KEYS,
         EXPECTATIONS,
+        WATCHED,
         OPEN,
         SWITCHED_OFF,
         NEXT_DUE,

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::{Data, Kept};
 use crate::store::{
-    Expectation, Met, Position, RunId, Seen, State, StoreError, TakeIn,
+    Met, Position, RunId, Seen, State, StoreError, TakeIn, Watched,
     rules::{Standing, instant},
 };
 
@@ -113,9 +113,10 @@ impl Data {
         Ok(new)
     }
 
-    pub(in crate::store::memory) fn expectations(&self, watcher: &str) -> Vec<(i64, Expectation)> {
-        let watched = self.expectations.iter().filter(|(_, expectation)| expectation.watcher == watcher);
-        watched.map(|(id, expectation)| (*id, expectation.clone())).collect()
+    pub(in crate::store::memory) fn expectations(&self, watcher: &str, after: i64) -> Watched {
+        let watched = || self.expectations.iter().filter(|(_, expectation)| expectation.watcher == watcher);
+        let new = watched().filter(|(id, _)| **id > after).map(|(id, expectation)| (*id, expectation.clone()));
+        Watched { total: watched().count() as u64, after: new.collect() }
     }
 
     pub(in crate::store::memory) fn open(&self, listen: &str) -> u64 {
