@@ -26,13 +26,14 @@ pub mod limiter;
 mod listeners;
 pub mod load;
 pub mod news;
-mod past;
 mod perform;
 mod resolve;
 mod service;
 mod shutdown;
 mod size;
 mod trouble;
+mod waits;
+mod watches;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 

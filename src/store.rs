@@ -74,6 +74,8 @@ pub enum State {
     Running,
     /// Failed; another attempt at `not_before`.
     Retry,
+    /// Parked until `not_before`, or until what it waits for is heard.
+    Waiting,
     /// Ended well.
     Done,
     /// Its attempts are used up, or it failed for good.
@@ -91,10 +93,11 @@ pub enum State {
 
 impl State {
     /// Every state, in the order above.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ready,
         Self::Running,
         Self::Retry,
+        Self::Waiting,
         Self::Done,
         Self::Dead,
         Self::Unsure,
@@ -110,6 +113,7 @@ impl State {
             Self::Ready => "ready",
             Self::Running => "running",
             Self::Retry => "retry",
+            Self::Waiting => "waiting",
             Self::Done => "done",
             Self::Dead => "dead",
             Self::Unsure => "unsure",
@@ -119,11 +123,12 @@ impl State {
         }
     }
 
-    /// Whether a run in it keeps its record's turn: later changes of the record wait.
+    /// Whether a run in it keeps its record's turn: later changes of the record wait. A parked run may have been told
+    /// not to.
     #[must_use]
     pub fn keeps_turn(self) -> bool {
         match self {
-            Self::Ready | Self::Running | Self::Retry | Self::Unsure | Self::Held => true,
+            Self::Ready | Self::Running | Self::Retry | Self::Waiting | Self::Unsure | Self::Held => true,
             Self::Done | Self::Dead | Self::Skipped | Self::Cancelled => false,
         }
     }
@@ -147,6 +152,10 @@ pub struct NewRun {
     pub before: Option<Record>,
     pub at: Timestamp,
     pub by: Option<SmolStr>,
+    /// The names of the fields that an update changed; `None` where nobody can tell.
+    pub fields: Option<Vec<SmolStr>>,
+    /// It waits that long for another change of its record, which it is then one with; ten times as long in all.
+    pub debounce: Option<Duration>,
     pub depth: u32,
     pub cause: Option<RunId>,
     /// `Ready`, or `Skipped`/`Held` with the reason.
@@ -175,6 +184,8 @@ pub struct TakeIn {
     pub fulfilled: Vec<i64>,
     /// The position after the batch; `None` leaves it.
     pub position: Option<Position>,
+    /// Parked runs that wait for this listen look again, if a run of the batch is new.
+    pub wakes: bool,
 }
 
 /// Where a listen stands in its source.
@@ -235,6 +246,8 @@ pub struct Run {
     pub before: Option<Record>,
     pub at: Timestamp,
     pub by: Option<SmolStr>,
+    /// The names of the fields that an update changed; `None` where nobody can tell.
+    pub fields: Option<Vec<SmolStr>>,
     pub depth: u32,
     pub cause: Option<RunId>,
     pub state: State,
@@ -267,6 +280,23 @@ pub enum Release {
     Retry { at: Timestamp, reason: String, entries: Vec<Entry> },
     /// Back to `Ready` at that time without counting an attempt (held connection, shutdown).
     Back { at: Option<Timestamp>, reason: Option<String>, entries: Vec<Entry> },
+    /// Parked. Attempts are counted anew from here.
+    Park(Park),
+}
+
+/// How a run waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Park {
+    /// When it goes on by itself.
+    pub at: Timestamp,
+    /// The listens whose next run wakes it.
+    pub awaits: Vec<SmolStr>,
+    /// The last of their runs that it has looked at: one after it wakes it at once.
+    pub after: RunId,
+    /// Later changes of its record do not wait for it.
+    pub go: bool,
+    pub reason: String,
+    pub entries: Vec<Entry>,
 }
 
 /// A write of ours whose change a source may show us: (connection, type, key or pending create, values). One for each
@@ -313,7 +343,8 @@ pub trait Inbox: Send + Sync {
     /// What is remembered and was not met, by key, at most `limit`: gone, if the look was at everything. Everything
     /// met must be remembered.
     async fn unmet(&self, listen: &str, met: &Met, limit: u32) -> Result<Vec<Seen>, StoreError>;
-    /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new.
+    /// Stores a batch: in one transaction, durable on return. Returns the ids of the runs that are new. A change with a
+    /// `debounce` whose record's last run still waits for its own is one with that, and no new run.
     async fn take_in(&self, listen: &str, batch: TakeIn, now: Timestamp) -> Result<Vec<RunId>, StoreError>;
     /// Open expectations that this listen watches for: how many, and those with a larger id than `after`.
     async fn expectations(&self, watcher: &str, after: i64) -> Result<Watched, StoreError>;
@@ -337,7 +368,8 @@ pub struct Room {
 #[async_trait]
 pub trait Runs: Send + Sync {
     /// Claims runs whose turn it is (`Ready`, or `Retry` past its time; the oldest open run of its listen and key; its
-    /// listen has room), oldest first. A run whose lease ran out is claimed again with a higher fence.
+    /// listen has room), oldest first. A run whose lease ran out is claimed again with a higher fence. One that is
+    /// parked and over its time takes the turn back, once no other of its record runs.
     ///
     /// Of each listen, as many as it has room for of those that wait for no time (by id) and of those past their
     /// time (by that time) are looked at, and the oldest of both are taken: no claim walks a whole backlog.
@@ -383,6 +415,7 @@ pub trait Runs: Send + Sync {
 /// Which runs to list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
+    /// Without one, all but what is only heard for those who wait.
     pub listen: Option<String>,
     pub states: Vec<State>,
     pub key: Option<String>,

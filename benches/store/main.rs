@@ -213,6 +213,8 @@ fn change(source: usize, number: usize) -> NewRun {
         kind: ChangeKind::Created,
         record: company(number),
         before: None,
+        fields: None,
+        debounce: None,
         at: Timestamp::now(),
         by: None,
         depth: 0,

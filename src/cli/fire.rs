@@ -98,7 +98,8 @@ async fn end(opened: &Opened, id: RunId) -> Result<Option<Exit>, Failure> {
     let Some((run, _)) = opened.store.show(id).await? else { return Ok(Some(Exit::NotSo)) };
     Ok(match run.state {
         State::Ready | State::Running | State::Retry => None,
-        State::Done | State::Skipped => Some(Exit::Done),
+        // It goes on in whatever runs when its wait is over.
+        State::Done | State::Skipped | State::Waiting => Some(Exit::Done),
         State::Dead | State::Unsure | State::Held | State::Cancelled => Some(Exit::NotSo),
     })
 }

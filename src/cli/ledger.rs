@@ -77,6 +77,7 @@ pub(super) fn state(state: State) -> &'static str {
         State::Ready => "ready",
         State::Running => "running",
         State::Retry => "retry",
+        State::Waiting => "waiting",
         State::Done => "done",
         State::Dead => "dead",
         State::Unsure => "unsure",
@@ -101,7 +102,7 @@ pub(super) fn style(state: State) -> Option<Style> {
         State::Done => Some(Style::Green),
         State::Dead | State::Unsure => Some(Style::Red),
         State::Retry | State::Held => Some(Style::Yellow),
-        State::Ready | State::Running => None,
+        State::Ready | State::Running | State::Waiting => None,
         State::Skipped | State::Cancelled => Some(Style::Dim),
     }
 }
@@ -156,6 +157,7 @@ fn words(what: &What) -> (Option<Style>, String) {
         What::Retry { attempt, of, next, why } => {
             (Some(Style::Yellow), format!("attempt {attempt} of {of} failed: {why}; again at {}", clock(*next)))
         }
+        What::Parked { until: _, why } => (Some(Style::Dim), format!("waits: {why}")),
         What::Back { why } => (Some(Style::Dim), format!("back in its place: {why}")),
         What::Ended { state: ended, reason } => {
             (style(*ended), format!("{}{}", state(*ended), because(reason.as_ref())))
@@ -189,6 +191,7 @@ fn spot(what: &What) -> Option<&Spot> {
         | What::Began { .. }
         | What::Warning { .. }
         | What::Retry { .. }
+        | What::Parked { .. }
         | What::Back { .. }
         | What::Ended { .. }
         | What::TakenOver
@@ -260,6 +263,7 @@ fn event(what: &What) -> (&'static str, Value) {
         What::Retry { attempt, of, next, why } => {
             ("retry", json!({ "attempt": attempt, "of": of, "next": next, "why": why }))
         }
+        What::Parked { until, why } => ("waiting", json!({ "until": until, "why": why })),
         What::Back { why } => ("back", json!({ "why": why })),
         What::Ended { state: ended, reason } => ("ended", json!({ "state": state(*ended), "reason": reason })),
         What::TakenOver => ("taken_over", json!({})),

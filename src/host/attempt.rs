@@ -194,7 +194,7 @@ impl<'a> Attempt<'a> {
         let place = Some(asked.blamed(self.plan, &error));
         let failure = Failure { kind: FailureKind::Call(error.kind), message: error.message.clone(), place };
         match error.kind {
-            Kind::Refused | Kind::Limit => Err(Trouble::Refused(failure)),
+            Kind::Refused | Kind::Limit => Err(Trouble::Refused { failure, said: error.message, status: error.status }),
             Kind::Passing => Err(self.passing(link, failure, &error).await),
             Kind::Credential => {
                 let until = self.service.lock_out(&link.id, &error.message).await;

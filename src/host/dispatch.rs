@@ -18,7 +18,7 @@ use super::{
     executor::{self, Ended},
     service::Service,
 };
-use crate::store::{Claimed, Fence, Room, RunId, StoreError};
+use crate::store::{Claimed, Fence, Filter, Room, RunId, State, StoreError};
 
 /// How long more runs are waited for to end, where others wait for their places: one claim then fills them together.
 const GATHER: Duration = Duration::from_millis(2);
@@ -70,7 +70,7 @@ pub(super) async fn run(service: Arc<Service>, mut looked: watch::Receiver<bool>
             }
         };
         let due = if dispatch.full { None } else { dispatch.next_due().await };
-        if service.options.once && before.0 && claimed == 0 && dispatch.is_done(due) {
+        if service.options.once && before.0 && claimed == 0 && dispatch.is_done(due).await {
             dispatch.say_what_is_left().await;
             break;
         }
@@ -227,9 +227,21 @@ impl Dispatch {
         }
     }
 
-    /// Whether nothing is left that this runner could do now or soon.
-    fn is_done(&self, due: Option<Timestamp>) -> bool {
-        self.running.is_empty() && (due.is_none() || self.held_back > 0)
+    /// Whether nothing is left that this runner could do now or soon. A parked run goes on another day.
+    async fn is_done(&self, due: Option<Timestamp>) -> bool {
+        self.running.is_empty() && (due.is_none() || self.held_back > 0 || !self.is_something_timed().await)
+    }
+
+    /// Whether a run has a time to go on at that it does not wait for itself.
+    async fn is_something_timed(&self) -> bool {
+        let filter = Filter { states: vec![State::Ready, State::Retry], ..Filter::default() };
+        match self.service.store.list(&filter).await {
+            Ok(runs) => runs.iter().any(|run| run.not_before.is_some()),
+            Err(error) => {
+                tracing::warn!("the store did not say what is due: {error}");
+                true
+            }
+        }
     }
 
     /// With `once`: changes that wait for a person, or for a connection that is held, are not done.
@@ -242,7 +254,7 @@ impl Dispatch {
                     let why = if self.service.is_off(&listen.name) {
                         "until it is switched on again"
                     } else {
-                        "for a held connection or behind a run that a person decides on"
+                        "for a held connection, or behind a run of their record that waits or that a person decides on"
                     };
                     self.service.tally().problem(format!("`{}`: {changes} {why}", listen.name));
                 }

@@ -183,15 +183,19 @@ pub(super) fn standing(expectation: &Expectation, entries: &[Entry], now: Timest
                 let standing = match settlement {
                     Settlement::Written { handle, .. } => Standing::Settled(vec![landed(handle)]),
                     Settlement::Deleted => Standing::Settled(vec![(expectation.key.clone(), Record::new())]),
-                    Settlement::Refused(_) => Standing::Void,
-                    Settlement::Records(_) | Settlement::Linked => continue,
+                    Settlement::Refused(_) | Settlement::Declined { .. } => Standing::Void,
+                    Settlement::Records(_) | Settlement::Linked | Settlement::Woken { .. } => continue,
                 };
                 end(&mut intents, address, &standing);
             }
             Entry::Decided { address, done, why: _, at: _ } => {
                 end(&mut intents, address, if *done { &Standing::Unknown } else { &Standing::Void });
             }
-            Entry::Intent(_) | Entry::Started { .. } | Entry::Attempt { .. } | Entry::Finished { .. } => {}
+            Entry::Intent(_)
+            | Entry::Started { .. }
+            | Entry::Waiting(_)
+            | Entry::Attempt { .. }
+            | Entry::Finished { .. } => {}
         }
     }
     let mut records = Vec::new();

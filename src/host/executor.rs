@@ -1,6 +1,6 @@
 //! Drives one run: step, append, perform, append, step. What a failure leads to is decided here and nowhere else.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use super::{
     attempt::Attempt,
@@ -8,19 +8,19 @@ use super::{
     fired::fired,
     journal::Journal,
     news::{Subject, What},
-    past::Past,
     perform::{self, Asked},
     service::Service,
     trouble::Trouble,
+    waits::Waits,
 };
-use crate::store::{Claimed, Fence, Release, Run, State, StoreError};
+use crate::store::{Claimed, Fence, Park, Release, Run, State, StoreError};
 use jiff::Timestamp;
 use lf_lang::{
-    plan::{
-        Plan,
-        ir::{Listen, PlaceId},
+    plan::{Plan, ir::Listen},
+    run::{
+        self, Effect, Entry, Failure, Finish, Input, Past, Request, RunState, Settlement, entry::Intent,
+        io::FailureKind,
     },
-    run::{self, Effect, Entry, Failure, Finish, Input, Request, RunState, Settlement, entry::Intent, io::FailureKind},
 };
 use lf_module::Kind;
 
@@ -44,12 +44,17 @@ pub(super) struct Ended {
     pub(super) held_back: bool,
 }
 
+/// How far a claim brought a run.
+enum End {
+    Finished(Finish),
+    Parked(Park),
+}
+
 /// Drives a claimed run until its claim ends.
 pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
     let Claimed { run, fence, entries } = claimed;
     let Some(listen) = service.listen(&run.listen) else { return Ended { held_back: false } };
     let subject = Subject { id: run.id, key: run.key.clone(), function: listen.function.clone() };
-    let past = Past::of(&entries);
     let mut journal = Journal::new(service, run.id, fence, &entries);
     let older = match older_plan(service, &run).await {
         Ok(older) => older,
@@ -63,13 +68,14 @@ pub(super) async fn drive(service: &Service, claimed: Claimed) -> Ended {
     let attempt = Attempt::new(service, plan, listen, &run, subject);
     let went = tokio::select! {
         biased;
-        went = work(&attempt, &mut journal, &past) => went,
+        went = work(&attempt, &mut journal, &entries) => went,
         () = service.abandon.cancelled() => Err(Trouble::Stopping),
     };
     // That a whole system is away was told once, for all runs.
     let told = !matches!(went, Err(Trouble::Away { .. }));
     let release = match went {
-        Ok(end) => ended(&attempt, &mut journal, end),
+        Ok(End::Finished(finish)) => ended(&attempt, &mut journal, finish),
+        Ok(End::Parked(park)) => Release::Park(park),
         Err(Trouble::Store(error)) => {
             // Taken over, or the store is gone: this claim's word does not count any more.
             tracing::info!("run {} is left to others: {error}", run.id);
@@ -92,24 +98,33 @@ async fn older_plan(service: &Service, run: &Run) -> Result<Option<std::sync::Ar
     }
 }
 
-async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> Result<Finish, Trouble> {
+async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, entries: &[Entry]) -> Result<End, Trouble> {
     let (service, run) = (attempt.service, attempt.run);
-    let mut answers = past.answers.clone();
-    if let Some(intent) = &past.done {
-        let link = attempt.link(intent.connection, intent.place).await?;
-        let settlement = perform::settled_unanswered(&link, intent);
-        journal.note(Entry::Settled {
-            address: intent.address.clone(),
-            place: intent.place,
-            settlement: settlement.clone(),
-            at: service.clock.now(),
-        });
-        answers.insert(intent.address.clone(), settlement);
+    // A run that ended and is here all the same is tried again.
+    let mut past = Past::of(entries).map_err(Trouble::Failed)?;
+    if past.finished.is_some() {
+        past = past.again();
     }
-    if let Some(open) = &past.open {
-        decide(attempt, open).await?;
+    let mut open = None;
+    match past.open() {
+        Some(run::Open { intent, done: true }) => {
+            let link = attempt.link(intent.connection, intent.place).await?;
+            let settlement = perform::settled_unanswered(&link, &intent);
+            journal.note(Entry::Settled {
+                address: intent.address.clone(),
+                place: intent.place,
+                settlement: settlement.clone(),
+                at: service.clock.now(),
+            });
+            past.answer(&intent.address, settlement);
+        }
+        Some(run::Open { intent, done: false }) => {
+            decide(attempt, &intent).await?;
+            open = Some(intent);
+        }
+        None => {}
     }
-    if !has_waited(run) {
+    if !has_waited(run) && past.waits.is_empty() {
         attempt.tell(What::Began { attempt: run.attempts + 1 });
     }
     let fired = match &past.started {
@@ -120,40 +135,49 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, past: &Past) -> 
             fired
         }
     };
-    let mut open = past.open.as_ref();
+    let mut waits = Waits::new(attempt, &past);
     let mut state = RunState::new();
     let mut input = Input::Fired(fired);
     loop {
-        // One effect at a time: the machine waits for its settlement before it asks for the next.
-        let Some(effect) = run::step(attempt.plan, &mut state, input).into_iter().next() else {
-            return Err(defect("the run machine asked for nothing and did not end", None));
-        };
-        let asked = match effect {
-            Effect::Finish(finish) => {
-                return match open {
-                    Some(open) => Err(astray(open, "the end of the run")),
-                    None => fits(&answers, "the end of the run").map(|()| unanswered(attempt, past, finish)),
-                };
+        // One call at a time: the machine waits for its settlement before it asks for the next.
+        let effects = run::step(attempt.plan, &mut state, input);
+        if let Some((address, settlement)) = past.next(&effects).map_err(Trouble::Failed)? {
+            input = Input::Settled { address, settlement };
+            continue;
+        }
+        // INVARIANT: the first call that the journal does not answer is the write in flight, if there is one.
+        past.fits(&effects).map_err(Trouble::Failed)?;
+        let idle = !effects.iter().any(|effect| matches!(effect, Effect::Call { .. } | Effect::Finish(_)));
+        if let Some((address, settlement)) = waits.over(journal, &effects, idle).await? {
+            input = Input::Settled { address, settlement };
+            continue;
+        }
+        let asked = match effects.first() {
+            None => return Err(defect("the run machine asked for nothing and did not end")),
+            Some(Effect::Finish(finish)) => {
+                return Ok(End::Finished(unanswered(attempt, &past, finish.clone())));
             }
-            Effect::Call { address, place, connection, request } => {
-                Asked { address, place, connection, request, state: &state }
-            }
+            Some(Effect::Await { .. }) => return Ok(End::Parked(waits.park(&effects, journal.take()))),
+            Some(Effect::Call { address, place, connection, request, declines }) => Asked {
+                address: address.clone(),
+                place: *place,
+                connection: *connection,
+                request: request.clone(),
+                declines: *declines,
+                state: &state,
+            },
         };
-        let settlement = match answers.remove(&asked.address) {
-            Some(settlement) => settlement,
-            None => {
-                fits(&answers, &format!("`{}`", asked.address.0))?;
-                perform(attempt, journal, &asked, open.take()).await?
-            }
-        };
-        input = Input::Settled { address: asked.address, settlement };
+        let settlement = perform(attempt, journal, &asked, open.take().as_deref()).await?;
+        let address = asked.address;
+        past.performed(&address);
+        input = Input::Settled { address, settlement };
     }
 }
 
 /// A run that ended for want of a field, and a write of it was settled by a person: its answer never came, and what it
 /// lacks may be a field of that.
 fn unanswered(attempt: &Attempt<'_>, past: &Past, finish: Finish) -> Finish {
-    match (finish, &past.done) {
+    match (finish, &past.unanswered) {
         (Finish::Failed(failure), Some(done)) if failure.kind == FailureKind::Call(Kind::Drift) => {
             let place = attempt.plan.place(done.place);
             let of = place.map_or_else(String::new, |at| format!(" to `{}` (line {})", at.says, at.line));
@@ -183,12 +207,6 @@ async fn perform(
             format!("the run's journal is larger than {} bytes, the limit for one run", service.limits.journal);
         return Err(super::attempt::limit(asked.place, message));
     }
-    // INVARIANT: the first call that the journal does not answer is the write in flight, if there is one.
-    if let Some(open) = open
-        && (open.address != asked.address || open.request != asked.request)
-    {
-        return Err(astray(open, &format!("`{}`", asked.address.0)));
-    }
     let went = match &asked.request {
         Request::Read { ty, origin, pins } => perform::read(attempt, journal, asked, (ty, origin, pins)).await,
         Request::Write(_) | Request::Delete { .. } | Request::Link { .. } => {
@@ -197,13 +215,16 @@ async fn perform(
     };
     match went {
         Ok(settlement) => Ok(settlement),
-        Err(Trouble::Refused(failure)) => {
+        Err(Trouble::Refused { failure, said, status }) => {
             attempt.tell(What::Refused {
                 spot: attempt.spot(failure.place.unwrap_or(asked.place)),
                 connection: attempt.plan.connection(asked.connection).map(|at| at.name.clone()).unwrap_or_default(),
                 why: failure.message.clone(),
             });
-            let settlement = Settlement::Refused(failure);
+            // Only a no of the system itself: what this runner does not allow has no way in the text.
+            let declined = asked.declines && failure.kind == FailureKind::Call(Kind::Refused);
+            let settlement =
+                if declined { Settlement::Declined { text: said, status } } else { Settlement::Refused(failure) };
             journal.note(perform::settled(attempt, asked, settlement.clone()));
             Ok(settlement)
         }
@@ -265,7 +286,7 @@ fn troubled(attempt: &Attempt<'_>, journal: &mut Journal<'_>, trouble: Trouble) 
             Release::Back { at: None, reason: Some("its listen is switched off".to_owned()), entries: journal.take() }
         }
         Trouble::Stopping => Release::Back { at: None, reason: None, entries: journal.take() },
-        Trouble::Refused(failure) | Trouble::Failed(failure) => ended(attempt, journal, Finish::Failed(failure)),
+        Trouble::Refused { failure, .. } | Trouble::Failed(failure) => ended(attempt, journal, Finish::Failed(failure)),
         Trouble::Store(error) => Release::Back { at: None, reason: Some(error.to_string()), entries: journal.take() },
     }
 }
@@ -337,23 +358,8 @@ fn unsure(attempt: &Attempt<'_>, failure: &Failure) -> String {
     format!("{why}; look whether it is there, then `listen-fire runs settle {id} --done` or `--again`")
 }
 
-/// Once the journal does not answer a call, everything in it must have been asked for.
-fn fits(answers: &BTreeMap<run::Address, Settlement>, found: &str) -> Result<(), Trouble> {
-    let Some((address, _)) = answers.first_key_value() else { return Ok(()) };
-    Err(defect(&format!("the journal has an answer for `{}`, and the text leads to {found}", address.0), None))
-}
-
-/// The replay does not lead to the write in flight.
-fn astray(open: &Intent, found: &str) -> Trouble {
-    let message = format!(
-        "the journal has a write in flight at `{}`, and the same journal leads to {found}; this is a defect of listen-fire",
-        open.address.0
-    );
-    defect(&message, Some(open.place))
-}
-
-fn defect(message: &str, place: Option<PlaceId>) -> Trouble {
-    Trouble::Failed(Failure { kind: FailureKind::Journal, message: message.to_owned(), place })
+fn defect(message: &str) -> Trouble {
+    Trouble::Failed(Failure { kind: FailureKind::Journal, message: message.to_owned(), place: None })
 }
 
 /// Ends the claim, and tells how.
@@ -378,6 +384,13 @@ async fn finish(service: &Service, run: &Run, subject: &Subject, fence: Fence, r
             What::Retry { attempt: run.attempts + 1, of, next: at, why: reason }
         }
         Release::Back { at: Some(_), .. } if !told || has_waited(run) => return Ended { held_back },
+        Release::Park(Park { at, reason, .. }) => {
+            // One that only looked again is no news.
+            if run.reason.as_ref() == Some(&reason) {
+                return Ended { held_back };
+            }
+            What::Parked { until: at, why: reason }
+        }
         Release::Back { at: _, reason, entries: _ } => {
             What::Back { why: reason.unwrap_or_else(|| "the runner stops".to_owned()) }
         }
@@ -392,7 +405,13 @@ fn count(service: &Service, run: &Run, state: State, reason: Option<&str>) {
         State::Done => tally.done += 1,
         State::Dead => tally.dead += 1,
         State::Unsure => tally.unsure += 1,
-        State::Ready | State::Running | State::Retry | State::Held | State::Skipped | State::Cancelled => {}
+        State::Ready
+        | State::Running
+        | State::Retry
+        | State::Waiting
+        | State::Held
+        | State::Skipped
+        | State::Cancelled => {}
     }
     if let Some(reason) = reason {
         tally.problem(format!("run {} of `{}` for `{}`: {reason}", run.id, run.listen, run.key));

@@ -7,6 +7,7 @@ use lf_lang::{
     run::Fired,
 };
 use lf_module::{Key, Position, Record, Value, call::ChangeKind};
+use smol_str::SmolStr;
 
 use super::compare::differing;
 use crate::store::Run;
@@ -44,6 +45,14 @@ pub(super) fn touches(listen: &Listen, kind: ChangeKind, before: Option<&Record>
     }
 }
 
+/// The names of the fields that an update changed: only of an update that shows what was before can anybody tell.
+pub(super) fn changed(kind: ChangeKind, before: Option<&Record>, record: &Record) -> Option<Vec<SmolStr>> {
+    match (before, kind) {
+        (Some(before), ChangeKind::Updated) => Some(differing(before, record)),
+        (_, ChangeKind::Created | ChangeKind::Updated | ChangeKind::Deleted) => None,
+    }
+}
+
 /// `<change>`: `kind`, `fields`, `before`, `at`, `by`.
 fn change(run: &Run) -> Value {
     let kind = match run.kind {
@@ -51,10 +60,9 @@ fn change(run: &Run) -> Value {
         ChangeKind::Updated => "updated",
         ChangeKind::Deleted => "deleted",
     };
-    // Only of an update can the source tell which fields differ.
-    let fields = match (&run.before, run.kind) {
-        (Some(before), ChangeKind::Updated) => differing(before, &run.record),
-        (_, ChangeKind::Created | ChangeKind::Updated | ChangeKind::Deleted) => Vec::new(),
+    let fields = match run.kind {
+        ChangeKind::Updated => run.fields.clone().unwrap_or_default(),
+        ChangeKind::Created | ChangeKind::Deleted => Vec::new(),
     };
     Value::record(Record::from_iter([
         ("kind", Value::text(kind)),

@@ -3,6 +3,7 @@
 //! Reads wait in memory for the next intent or the run's end: losing them costs asking again. A settled write is
 //! made durable before anything else is waited for (R3).
 
+use jiff::Timestamp;
 use lf_lang::{
     plan::ir::PlaceId,
     run::{Entry, Settlement},
@@ -22,6 +23,8 @@ pub(super) struct Journal<'a> {
     bytes: usize,
     /// Where in the text what was changed was changed, for people.
     wrote: Vec<PlaceId>,
+    /// When the run last sent a write.
+    sent: Option<Timestamp>,
 }
 
 impl<'a> Journal<'a> {
@@ -29,7 +32,8 @@ impl<'a> Journal<'a> {
     pub(super) fn new(service: &'a Service, run: RunId, fence: Fence, kept: &[Entry]) -> Self {
         let bytes = kept.iter().map(weight).fold(0, usize::saturating_add);
         let wrote = kept.iter().filter_map(changed_at).collect();
-        Self { service, run, fence, waiting: Vec::new(), urgent: false, bytes, wrote }
+        let sent = kept.iter().filter_map(sent_at).next_back();
+        Self { service, run, fence, waiting: Vec::new(), urgent: false, bytes, wrote, sent }
     }
 
     /// Adds an entry, durable with the next flush.
@@ -37,16 +41,27 @@ impl<'a> Journal<'a> {
         self.bytes = self.bytes.saturating_add(weight(&entry));
         self.urgent |= matches!(
             &entry,
-            Entry::Settled { settlement: Settlement::Written { .. } | Settlement::Deleted | Settlement::Linked, .. }
-                | Entry::Decided { .. }
+            Entry::Settled {
+                settlement: Settlement::Written { .. }
+                    | Settlement::Deleted
+                    | Settlement::Linked
+                    | Settlement::Declined { .. },
+                ..
+            } | Entry::Decided { .. }
         );
         self.wrote.extend(changed_at(&entry));
+        self.sent = sent_at(&entry).or(self.sent);
         self.waiting.push(entry);
     }
 
     /// Where in the text the run changed something so far.
     pub(super) fn wrote(&self) -> &[PlaceId] {
         &self.wrote
+    }
+
+    /// When the run last sent a write.
+    pub(super) fn last_sent(&self) -> Option<Timestamp> {
+        self.sent
     }
 
     /// Whether the journal is larger than a run's may be.
@@ -83,11 +98,27 @@ impl<'a> Journal<'a> {
     }
 }
 
+fn sent_at(entry: &Entry) -> Option<Timestamp> {
+    match entry {
+        Entry::Intent(intent) => Some(intent.at),
+        Entry::Started { .. }
+        | Entry::Waiting(_)
+        | Entry::Settled { .. }
+        | Entry::Decided { .. }
+        | Entry::Attempt { .. }
+        | Entry::Finished { .. } => None,
+    }
+}
+
 fn changed_at(entry: &Entry) -> Option<PlaceId> {
     let Entry::Settled { address: _, place, settlement, at: _ } = entry else { return None };
     match settlement {
         Settlement::Written { unchanged: false, .. } | Settlement::Deleted | Settlement::Linked => Some(*place),
-        Settlement::Written { unchanged: true, .. } | Settlement::Records(_) | Settlement::Refused(_) => None,
+        Settlement::Written { unchanged: true, .. }
+        | Settlement::Records(_)
+        | Settlement::Refused(_)
+        | Settlement::Declined { .. }
+        | Settlement::Woken { .. } => None,
     }
 }
 
@@ -102,9 +133,11 @@ fn weight(entry: &Entry) -> usize {
             Settlement::Written { handle, .. } => size::of(handle),
             Settlement::Deleted | Settlement::Linked => 0,
             Settlement::Refused(failure) => failure.message.len(),
+            Settlement::Declined { text, status: _ } => text.len(),
+            Settlement::Woken { value, at: _ } => size::of(value),
         },
         Entry::Decided { why, .. } | Entry::Attempt { why, .. } => why.len(),
-        Entry::Finished { .. } => 0,
+        Entry::Waiting(_) | Entry::Finished { .. } => 0,
     };
     content.saturating_add(FRAME)
 }

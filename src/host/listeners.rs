@@ -31,8 +31,7 @@ const QUIET: Duration = Duration::from_secs(30);
 const UNHEALTHY: u32 = 3;
 
 /// Listens until the runner stops; with `once`, until the source was looked at once.
-pub(super) async fn listen(service: Arc<Service>, index: usize) {
-    let Some(listen) = service.plan.listens.get(index).cloned() else { return };
+pub(super) async fn listen(service: Arc<Service>, listen: Listen) {
     let Some(connection) = service.plan.connection(listen.connection).map(|at| at.key.clone()) else { return };
     let position = match service.patiently(|| service.store.position(&listen.name)).await {
         Ok(position) => position.unwrap_or_default(),

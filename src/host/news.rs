@@ -148,6 +148,8 @@ pub enum What {
     Warning { message: String },
     /// The attempt failed; the next one is at `next`.
     Retry { attempt: u32, of: u32, next: Timestamp, why: String },
+    /// The run waits, at the latest until then before it looks again.
+    Parked { until: Timestamp, why: String },
     /// The run went back to its place, uncounted.
     Back { why: String },
     /// The run is over: `Done`, `Dead` or `Unsure`.

@@ -35,6 +35,8 @@ pub(super) struct Asked<'r> {
     pub(super) place: PlaceId,
     pub(super) connection: ConnectionId,
     pub(super) request: Request,
+    /// A refusal has a way in the text.
+    pub(super) declines: bool,
     /// The run that waits for it.
     pub(super) state: &'r RunState,
 }
@@ -42,7 +44,7 @@ pub(super) struct Asked<'r> {
 impl Asked<'_> {
     /// Where in the text to look for what went wrong: at the field that was named, if the text gave it.
     pub(super) fn blamed(&self, plan: &Plan, error: &CallError) -> PlaceId {
-        let named = error.field.as_deref().and_then(|field| run::given(plan, self.state, field));
+        let named = error.field.as_deref().and_then(|field| run::given(plan, self.state, &self.address, field));
         named.unwrap_or(self.place)
     }
 }
@@ -60,6 +62,16 @@ pub(super) async fn read(
     let settlement = settlement?;
     journal.note(settled(attempt, asked, settlement.clone()));
     Ok(settlement)
+}
+
+/// A read of which only what follows from it is journalled.
+pub(super) async fn look(attempt: &Attempt<'_>, asked: &Asked<'_>) -> Result<Settlement, Trouble> {
+    let Request::Read { ty, origin, pins } = &asked.request else {
+        let message = "only a read is made while a run waits".to_owned();
+        let kind = FailureKind::Journal;
+        return Err(Trouble::Failed(Failure { kind, message, place: Some(asked.place) }));
+    };
+    pages(attempt, asked, ty, origin, pins).await
 }
 
 async fn pages(

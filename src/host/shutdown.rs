@@ -8,6 +8,7 @@ use super::{
     Parts, clock, dispatch, listeners,
     news::{News, Reader},
     service::Service,
+    watches,
 };
 
 /// A running host. Clones are the same host; dropping them all does not stop it.
@@ -103,8 +104,16 @@ async fn supervise(service: Arc<Service>) {
     service.look_at_switches().await;
     let mut sources = JoinSet::new();
     if service.options.listen {
-        for index in 0..service.plan.listens.len() {
-            sources.spawn(listeners::listen(service.clone(), index));
+        for listen in service.plan.listens.clone() {
+            sources.spawn(listeners::listen(service.clone(), listen));
+        }
+        match watches::of(&service).await {
+            Ok(watches) => {
+                for watch in watches {
+                    sources.spawn(listeners::listen(service.clone(), watch));
+                }
+            }
+            Err(error) => return service.fatal(&error),
         }
     }
     let (all_looked, looked) = watch::channel(false);

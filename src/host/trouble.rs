@@ -19,8 +19,8 @@ pub(super) enum Trouble {
     Held { connection: SmolStr, until: Timestamp, why: String },
     /// The system behind the connection is away, for others too; the same, and it was told already.
     Away { connection: SmolStr, until: Timestamp, why: String },
-    /// The system said no to this effect.
-    Refused(Failure),
+    /// The system said no to this effect: in its own words, and with its code for that.
+    Refused { failure: Failure, said: String, status: Option<i64> },
     /// The run is over.
     Failed(Failure),
     /// The journal could not be written.
@@ -34,7 +34,7 @@ pub(super) enum Trouble {
 impl Trouble {
     /// The trouble of a run, with what it sent; that of a connection concerns all runs.
     pub(super) fn of(mut self, sent: &str) -> Self {
-        if let Self::Later { failure, .. } | Self::Refused(failure) | Self::Failed(failure) = &mut self {
+        if let Self::Later { failure, .. } | Self::Refused { failure, .. } | Self::Failed(failure) = &mut self {
             failure.message.push_str("; sent ");
             failure.message.push_str(sent);
         }

@@ -43,6 +43,7 @@ mod statements;
 pub mod study;
 mod testing;
 mod uses;
+mod waits;
 mod writes;
 
 #[cfg(test)]

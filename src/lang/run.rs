@@ -10,6 +10,7 @@ mod eval;
 pub mod io;
 pub mod limits;
 mod machine;
+pub mod past;
 pub mod replay;
 mod state;
 mod trace;
@@ -22,8 +23,9 @@ use lf_module::value::Value;
 
 pub use entry::Entry;
 pub(crate) use eval::{fixed, scalar::duration as duration_text};
-pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement};
-pub use replay::{Replayed, replay, retained};
+pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement, Test, Wait};
+pub use past::{Open, Past};
+pub use replay::{Replayed, replay};
 pub use state::RunState;
 pub use trace::trace;
 
@@ -36,7 +38,7 @@ use io::FailureKind;
 pub fn step(plan: &Plan, state: &mut RunState, input: Input) -> Vec<Effect> {
     let went = machine::take(plan, state, input).and_then(|()| machine::go(plan, state));
     match went {
-        Ok(effect) => vec![effect],
+        Ok(effects) => effects,
         Err(failure) => {
             state.end();
             vec![Effect::Finish(Finish::Failed(failure))]
@@ -44,10 +46,23 @@ pub fn step(plan: &Plan, state: &mut RunState, input: Input) -> Vec<Effect> {
     }
 }
 
-/// Where in the text the effect that the run waits for was given this field, if it sends it.
+/// Asks a test of a wait, as a run of its own that only reads: `Finish::Done` with a boolean is its answer. `record`:
+/// the change that is tested; `now`: the instant at which it is asked.
 #[must_use]
-pub fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceId> {
-    machine::given(plan, state, field)
+pub fn ask(plan: &Plan, state: &mut RunState, test: &Test, record: Option<Value>, now: Timestamp) -> Vec<Effect> {
+    match machine::ask(plan, state, test, record, now).and_then(|()| machine::go(plan, state)) {
+        Ok(effects) => effects,
+        Err(failure) => {
+            state.end();
+            vec![Effect::Finish(Finish::Failed(failure))]
+        }
+    }
+}
+
+/// Where in the text this effect, which the run wants, was given a field, if it sends it.
+#[must_use]
+pub fn given(plan: &Plan, state: &RunState, effect: &Address, field: &str) -> Option<PlaceId> {
+    machine::given(plan, state, effect, field)
 }
 
 /// Whether a changed record is one that this listen fires for; `now` is the instant of the change.
@@ -61,7 +76,7 @@ pub fn matches(plan: &Plan, listen: &Listen, record: &Value, now: Timestamp) -> 
     match step(plan, &mut state, Input::Fired(fired)).pop() {
         Some(Effect::Finish(Finish::Done(Value::Bool(fits)))) => Ok(fits),
         Some(Effect::Finish(Finish::Failed(failure))) => Err(failure),
-        Some(Effect::Finish(Finish::Done(_)) | Effect::Call { .. }) | None => Err(Failure {
+        Some(Effect::Finish(Finish::Done(_)) | Effect::Call { .. } | Effect::Await { .. }) | None => Err(Failure {
             kind: FailureKind::Program,
             message: "the WHERE of a listen can only look at the record that changed".to_owned(),
             place: Some(listen.place),

@@ -16,12 +16,14 @@ mod scan;
 mod statements;
 mod testing;
 mod types;
+mod waits;
 
 pub mod ast;
 pub mod format;
 pub mod tokens;
 
 pub(crate) use closures::closure_place;
+pub(crate) use waits::FORMS;
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

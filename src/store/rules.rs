@@ -9,9 +9,10 @@ use lf_lang::{
     plan::PlanId,
     run::{Address, Entry},
 };
+use lf_module::call::ChangeKind;
 use smol_str::SmolStr;
 
-use super::{Fence, Order, Release, RunId, State, StoreError};
+use super::{Fence, Order, Park, Release, RunId, State, StoreError};
 
 /// An instant as it is kept.
 pub(super) fn micros(at: Timestamp) -> i64 {
@@ -46,7 +47,12 @@ pub(super) struct Standing {
     pub(super) finished: Option<i64>,
     /// From when on it may be claimed; 0: at once. `None`: it is not its turn, or only a person moves it.
     /// INVARIANT: of the open runs of one listen and key at most one has it.
+    /// A parked run that does not keep the turn has it as well.
     pub(super) due: Option<i64>,
+    /// The listens whose next run wakes it: each between two newlines.
+    pub(super) awaits: Option<String>,
+    /// It is parked, and later changes of its record do not wait for it.
+    pub(super) aside: bool,
 }
 
 /// What an order changes besides the standing.
@@ -64,7 +70,13 @@ impl Standing {
         let finished = match state {
             State::Ready | State::Held => None,
             State::Skipped => Some(now),
-            State::Running | State::Retry | State::Done | State::Dead | State::Unsure | State::Cancelled => {
+            State::Running
+            | State::Retry
+            | State::Waiting
+            | State::Done
+            | State::Dead
+            | State::Unsure
+            | State::Cancelled => {
                 return Err(StoreError::State(format!("a change cannot be taken in as `{state}`")));
             }
         };
@@ -78,13 +90,20 @@ impl Standing {
             plan: None,
             finished,
             due: None,
+            awaits: None,
+            aside: false,
         })
+    }
+
+    /// Whether another change of its record may still become one with it.
+    pub(super) fn is_gathering(&self) -> bool {
+        self.state == State::Ready && self.fence == 0 && self.not_before.is_some()
     }
 
     /// From when on it may be claimed if it has the turn; `None` where it cannot.
     pub(super) fn claimable_from(&self) -> Option<i64> {
         match self.state {
-            State::Ready | State::Retry => Some(self.not_before.unwrap_or(0)),
+            State::Ready | State::Retry | State::Waiting => Some(self.not_before.unwrap_or(0)),
             State::Running
             | State::Done
             | State::Dead
@@ -101,7 +120,24 @@ impl Standing {
         self.owner = Some(owner.into());
         self.fence += 1;
         self.due = Some(until);
+        (self.awaits, self.aside) = (None, false);
         Fence(self.fence)
+    }
+
+    /// Whether later changes of its record wait for it.
+    pub(super) fn keeps_turn(&self) -> bool {
+        self.state.keeps_turn() && !self.aside
+    }
+
+    /// It looks again at once at what it waits for.
+    pub(super) fn wake(&mut self) {
+        self.not_before = None;
+        self.due = self.due.map(|_| 0);
+    }
+
+    /// Whether it waits for this listen.
+    pub(super) fn waits_for(&self, listen: &str) -> bool {
+        self.awaits.as_ref().is_some_and(|awaits| awaits.contains(&awaited(listen)))
     }
 
     /// Whether the claim with this fence still stands. One whose lease ran out does until somebody else takes it.
@@ -122,7 +158,13 @@ impl Standing {
                 self.finished = match state {
                     State::Done | State::Dead => Some(now),
                     State::Unsure => None,
-                    State::Ready | State::Running | State::Retry | State::Held | State::Skipped | State::Cancelled => {
+                    State::Ready
+                    | State::Running
+                    | State::Retry
+                    | State::Waiting
+                    | State::Held
+                    | State::Skipped
+                    | State::Cancelled => {
                         return Err(StoreError::State(format!("a run under way cannot end as `{state}`")));
                     }
                 };
@@ -144,6 +186,17 @@ impl Standing {
                 self.reason = reason;
                 self.not_before = at.map(micros);
                 entries
+            }
+            Release::Park(Park { at, awaits, after: _, go, reason, entries }) => {
+                self.state = State::Waiting;
+                self.reason = Some(reason);
+                self.not_before = Some(micros(at));
+                self.attempts = 0;
+                self.owner = None;
+                self.aside = go;
+                self.due = go.then(|| micros(at));
+                self.awaits = (!awaits.is_empty()).then(|| awaits.iter().map(|listen| awaited(listen)).collect());
+                return Ok(entries);
             }
         };
         self.owner = None;
@@ -169,7 +222,7 @@ impl Standing {
                         self.plan = None;
                     }
                 }
-                State::Ready | State::Running | State::Done | State::Skipped | State::Cancelled => {
+                State::Ready | State::Running | State::Waiting | State::Done | State::Skipped | State::Cancelled => {
                     return Err(StoreError::State(format!(
                         "run {run} is `{state}`; only a `retry`, `dead`, `unsure` or `held` run can be tried again"
                     )));
@@ -192,7 +245,13 @@ impl Standing {
                 self.make_ready();
             }
             Order::Cancel => match state {
-                State::Ready | State::Running | State::Retry | State::Dead | State::Unsure | State::Held => {
+                State::Ready
+                | State::Running
+                | State::Retry
+                | State::Waiting
+                | State::Dead
+                | State::Unsure
+                | State::Held => {
                     if state == State::Running {
                         // The runner notices at its next write or renewal; until its lease is over it may still act.
                         ordered.floor = self.due;
@@ -216,6 +275,7 @@ impl Standing {
         self.owner = None;
         self.not_before = None;
         self.due = None;
+        (self.awaits, self.aside) = (None, false);
         self.finished = Some(now);
     }
 
@@ -229,11 +289,45 @@ impl Standing {
     }
 }
 
+/// A change that waited and the one after it, as one.
+pub(super) struct United {
+    pub(super) kind: ChangeKind,
+    pub(super) fields: Option<Vec<SmolStr>>,
+}
+
+/// Created and updated is created; otherwise the later says what it is. Of updates, the fields are those of both.
+pub(super) fn united(
+    (kind, fields): (ChangeKind, Option<&[SmolStr]>),
+    (then, more): (ChangeKind, Option<&[SmolStr]>),
+) -> United {
+    let kind = match (kind, then) {
+        (ChangeKind::Created, ChangeKind::Updated) => ChangeKind::Created,
+        (ChangeKind::Created | ChangeKind::Updated | ChangeKind::Deleted, then) => then,
+    };
+    let fields = fields.zip(more).map(|(fields, more)| {
+        let mut all = fields.to_vec();
+        all.extend(more.iter().filter(|name| !fields.contains(name)).cloned());
+        all
+    });
+    United { kind, fields }
+}
+
+/// Until when a change waits for another one that it is one with.
+pub(super) fn debounced(first: i64, now: i64, length: Duration) -> i64 {
+    later(now, length).min(later(first, length.saturating_mul(10)))
+}
+
+/// How a listen stands among those that a run waits for.
+pub(super) fn awaited(listen: &str) -> String {
+    format!("\n{listen}\n")
+}
+
 /// The plan that these entries begin with, if they begin.
 pub(super) fn plan_of(entries: &[Entry]) -> Option<&PlanId> {
     entries.iter().rev().find_map(|entry| match entry {
         Entry::Started { plan, fired: _ } => Some(plan),
         Entry::Intent(_)
+        | Entry::Waiting(_)
         | Entry::Settled { .. }
         | Entry::Decided { .. }
         | Entry::Attempt { .. }
@@ -258,7 +352,7 @@ fn open_intent(entries: &[Entry]) -> Option<&Address> {
             Entry::Settled { address: answered, .. } | Entry::Decided { address: answered, .. } => {
                 open.retain(|address| *address != answered);
             }
-            Entry::Started { .. } | Entry::Attempt { .. } | Entry::Finished { .. } => {}
+            Entry::Started { .. } | Entry::Waiting(_) | Entry::Attempt { .. } | Entry::Finished { .. } => {}
         }
     }
     open.pop()

@@ -43,7 +43,7 @@ use self::{
     writer::Writer,
 };
 use super::{
-    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, NewRun, Order, Position, Pruned,
+    Claimed, Credentials, Expectation, Facts, Fence, Filter, Inbox, Ledger, Met, NewRun, Order, Park, Position, Pruned,
     Release, Retention, Room, Run, RunId, Runs, Sealed, Seen, State, StoreError, TakeIn, Upkeep, Watched,
     rules::{self, micros},
 };
@@ -124,6 +124,8 @@ fn coming(run: NewRun) -> op::NewRun {
         before: run.before.map(codec::record_text),
         at: micros(run.at),
         by: run.by,
+        fields: run.fields,
+        debounce: run.debounce,
         depth: run.depth,
         cause: run.cause.map(|cause| cause.0),
         state: run.state,
@@ -180,6 +182,7 @@ impl Inbox for SqliteStore {
             runs: batch.runs.into_iter().map(coming).collect(),
             fulfilled: batch.fulfilled,
             position: batch.position,
+            wakes: batch.wakes,
             now: micros(now),
         };
         self.writer.send(Op::TakeIn, input).await
@@ -260,7 +263,10 @@ impl Runs for SqliteStore {
 
     async fn release(&self, run: RunId, fence: Fence, mut release: Release, now: Timestamp) -> Result<(), StoreError> {
         let entries = std::mem::take(match &mut release {
-            Release::End { entries, .. } | Release::Retry { entries, .. } | Release::Back { entries, .. } => entries,
+            Release::End { entries, .. }
+            | Release::Retry { entries, .. }
+            | Release::Back { entries, .. }
+            | Release::Park(Park { entries, .. }) => entries,
         });
         let input = op::End {
             run,

@@ -322,7 +322,7 @@ impl Play<'_> {
         match effects.into_iter().next() {
             Some(Effect::Finish(Finish::Done(Value::List(values)))) => Ok(values.as_ref().clone()),
             Some(Effect::Finish(Finish::Failed(failure))) => Err(failure.message),
-            Some(Effect::Finish(Finish::Done(_)) | Effect::Call { .. }) | None => {
+            Some(Effect::Finish(Finish::Done(_)) | Effect::Call { .. } | Effect::Await { .. }) | None => {
                 Err("a line of a test only computes".to_owned())
             }
         }
@@ -422,7 +422,13 @@ impl Play<'_> {
                 State::Unsure => Some(Ended::of(format!("it is not known whether it was done: {}", why()), None)),
                 State::Held => Some(Ended::of(format!("held back: {}", why()), None)),
                 State::Ready | State::Retry if run.reason.is_some() => Some(Ended::of(why(), None)),
-                State::Ready | State::Running | State::Retry | State::Done | State::Skipped | State::Cancelled => None,
+                State::Ready
+                | State::Running
+                | State::Retry
+                | State::Waiting
+                | State::Done
+                | State::Skipped
+                | State::Cancelled => None,
             };
             self.ended.extend(ended);
         }

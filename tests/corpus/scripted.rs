@@ -135,6 +135,7 @@ impl World<'_> {
                     let settlement = self.answer(connection, &request)?;
                     effects = step(self.plan, &mut state, Input::Settled { address, settlement });
                 }
+                Some(Effect::Await { address, .. }) => return Err(format!("`{address}` is waited for")),
                 None => return Err("a step without an effect".to_owned()),
             }
         }

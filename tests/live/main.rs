@@ -19,3 +19,4 @@ mod store_crash;
 mod store_equal;
 mod store_facts;
 mod store_sample;
+mod store_waits;

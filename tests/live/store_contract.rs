@@ -414,6 +414,7 @@ async fn in_state(store: &dyn Store, name: &str, wanted: State) -> RunId {
             let end = Release::End { state: wanted, reason: Some("x".to_owned()), entries: Vec::new() };
             release(store, &claimed[0], end, 2).await;
         }
+        State::Waiting => release(store, &claimed[0], park(900, &[], run, false), 2).await,
         State::Running | State::Ready | State::Held | State::Skipped | State::Cancelled => {}
     }
     run

@@ -74,6 +74,7 @@ async fn carry_out(store: &dyn Store, act: &Act, now: i64, claims: &[(RunId, Fen
                 run
             };
             let batch = TakeIn {
+                wakes: false,
                 seen: shown.iter().map(|of| seen(&format!("k{of}"), &format!("v{now}"))).collect(),
                 forget: keys(forget),
                 runs: runs.iter().map(run).collect(),

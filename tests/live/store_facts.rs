@@ -198,6 +198,7 @@ fn plan() -> Plan {
         format: 1,
         connections: Vec::new(),
         listens: Vec::new(),
+        watches: Vec::new(),
         functions: Vec::new(),
         constants: Vec::new(),
         exprs: Vec::new(),

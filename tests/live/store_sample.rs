@@ -16,7 +16,8 @@ use lf_lang::{
 };
 use lf_module::{Key, Record, Value, call::ChangeKind};
 use listen_fire::store::{
-    Claimed, Expectation, Fence, NewRun, Order, Position, Release, Room, RunId, Seen, State, Store, StoreError, TakeIn,
+    Claimed, Expectation, Fence, NewRun, Order, Park, Position, Release, Room, RunId, Seen, State, Store, StoreError,
+    TakeIn,
 };
 
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
@@ -41,6 +42,8 @@ pub(crate) fn change(listen: &str, of: &str, delivery: &str) -> NewRun {
         kind: ChangeKind::Updated,
         record: fields(delivery),
         before: Some(fields("before")),
+        fields: None,
+        debounce: None,
         at: at(-5),
         by: Some("ann".into()),
         depth: 2,
@@ -177,3 +180,9 @@ macro_rules! on_every_store {
     };
 }
 pub(crate) use on_every_store;
+
+/// How a run is parked until then.
+pub(crate) fn park(time: i64, awaits: &[&str], after: RunId, go: bool) -> Release {
+    let awaits = awaits.iter().map(|name| (*name).into()).collect();
+    Release::Park(Park { at: at(time), awaits, after, go, reason: "waits".to_owned(), entries: Vec::new() })
+}

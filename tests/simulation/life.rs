@@ -72,7 +72,8 @@ impl Living {
         let mut still = 0;
         while still < 3 {
             self.clock.sleep(Duration::from_secs(10)).await;
-            let open = runs(&self.setting.store, &[State::Ready, State::Running, State::Retry]).await;
+            let open = [State::Ready, State::Running, State::Retry, State::Waiting];
+            let open = runs(&self.setting.store, &open).await;
             // What waits behind a run that a person has to decide on is quiet too.
             let blocked = runs(&self.setting.store, &[State::Unsure, State::Held]).await;
             let waits = |run: &Run| {
@@ -125,6 +126,10 @@ fn tell(world: &Arc<World>, news: &News) {
                 }
                 What::Wrote { unchanged: true, ty, .. } => format!("{run}: {ty} unchanged"),
                 What::Retry { attempt, of, why, .. } => format!("{run}: attempt {attempt} of {of} failed: {why}"),
+                What::Parked { until, why } => {
+                    let wait = until.duration_since(item.at).as_secs_f64();
+                    format!("{run}: waits {wait:.1}s: {why}")
+                }
                 What::Back { why } => format!("{run}: back: {why}"),
                 What::Ended { state, reason } => {
                     let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();

@@ -46,8 +46,55 @@ function triage(company: <crm-[:Company]->>) {
 listen to crm-[:Company]-> { every: 5s } fire triage
 "#;
 
+/// The same, parked in every way on its way.
+const WAITING: &str = r#"
+crm = connect #crm
+tracker = connect #tracker
+
+function triage(company: <crm-[:Company]->>) {
+  issue = write tracker-[:issue]-> { title: "Follow up ${company.Name}" } else (why) {
+    ERROR(why.text)
+  }
+  await sleep(2s)
+  counts = await parallel([
+    () => {
+      await sleep(1s)
+      return 0
+    },
+    () => search(company.Name),
+  ])
+  shown = await race([
+    () => {
+      await FIRST(crm-[n:Note WHERE n.Topic == "nobody writes this"]->, 9s)
+      return false
+    },
+    () => {
+      there = await until(search(company.Name) > 0, every: 2s, most: 1m)
+      return there
+    },
+  ])
+  if NOT shown { ERROR("the issue is not to be found") }
+  write crm-[:Note]-> {
+    unique by (Topic)
+    Topic: company.Name
+    Text: "${SUM(counts)} open; ${issue.text}"
+  }
+  write company { Status: "seen" }
+}
+
+function search(name: <text>): <number> {
+  found = tracker-[r:search WHERE r.query == name]->
+  return found.count
+}
+
+listen to crm-[:Company]-> { every: 5s } fire triage
+"#;
+
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![Trial::test("matrix::a_host_killed_at_any_durable_change_sends_nothing_twice", || matrix(TRIAGE))]
+    vec![
+        Trial::test("matrix::a_host_killed_at_any_durable_change_sends_nothing_twice", || matrix(TRIAGE)),
+        Trial::test("matrix::a_host_killed_while_runs_are_parked_goes_on_where_they_were", || matrix(WAITING)),
+    ]
 }
 
 /// Kills the host at one point.
@@ -190,6 +237,7 @@ fn matrix(text: &str) -> Result<(), Failed> {
                 State::Ready
                 | State::Running
                 | State::Retry
+                | State::Waiting
                 | State::Dead
                 | State::Held
                 | State::Skipped

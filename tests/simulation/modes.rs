@@ -37,6 +37,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         Trial::test("modes::once_does_what_is_there_and_ends", once_does_what_is_there_and_ends),
         Trial::test("modes::once_waits_for_a_retry_and_says_what_died", once_waits_for_a_retry_and_says_what_died),
+        Trial::test("modes::once_leaves_a_parked_run_parked", once_leaves_a_parked_run_parked),
         Trial::test("modes::once_says_what_waits_for_a_held_connection", once_says_what_waits_for_a_held_connection),
         Trial::test(
             "modes::once_gives_a_source_that_is_down_three_tries",
@@ -102,6 +103,19 @@ fn once_waits_for_a_retry_and_says_what_died() -> Result<(), Failed> {
     assert_eq!((summary.done, summary.dead, summary.retried), (1, 1, 2));
     let [problem] = summary.problems.as_slice() else { panic!("{:?}", summary.problems) };
     assert!(problem.contains("movement.mvt:6") && problem.contains("500"), "{problem}");
+    Ok(())
+}
+
+fn once_leaves_a_parked_run_parked() -> Result<(), Failed> {
+    let text = TRIAGE.replace("  write tracker", "  await sleep(2h)\n  write tracker");
+    let setting = Setting { plan: Arc::new(program::plan(&text)), ..setting(once()) };
+    let (summary, end) = live(&setting, None, async |living: &mut Living| living.handle.wait().await);
+    let summary = summary.ok_or("it ends by itself")?;
+    assert_eq!((summary.taken_in, summary.done, issues(&setting)), (2, 0, 0));
+    assert!(summary.problems.is_empty(), "{summary:?}");
+    assert!(end.duration_since(dawn()).as_secs() < 5, "it ended at {end}");
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    assert_eq!(runtime.block_on(runs(&setting.store, &[State::Waiting])).len(), 2);
     Ok(())
 }
 

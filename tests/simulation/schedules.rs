@@ -46,7 +46,66 @@ function triage(company: <crm-[:Company]->>) {
 listen to crm-[:Company]-> { every: 5s, concurrency: 3, retry: 4 } fire triage
 "#;
 
+/// The same with every kind of wait on the way, and a way for each refusal.
+const WAITING: &str = r#"
+crm = connect #crm
+tracker = connect #tracker
+
+function triage(company: <crm-[:Company]->>) {
+  await sleep(7s)
+  issue = write tracker-[:issue]-> { title: "${company.id}/${TEXT(company.Changes)} ${company.Name}" } else (why) {
+    ERROR(why.text)
+  }
+  texts = await parallel([
+    () => {
+      await sleep(3s)
+      return issue.text
+    },
+    () => renamed(company),
+  ])
+  first = await race([
+    () => {
+      await sleep(9s)
+      return "slept"
+    },
+    () => {
+      there = await until(search(company.Name) > 0, every: 2s, most: 20s)
+      return IF there THEN "found" ELSE "not found" END
+    },
+    () => renamed(company),
+  ])
+  write crm-[:Note]-> {
+    unique by (Topic)
+    Topic: company.Name
+    Text: "${JOIN(texts, ", ")}: ${first}"
+  } else (why) {
+    write tracker-[:issue]-> { title: "refused: ${why.text}" } else (_why) { }
+  }
+  write company { Status: "seen" }
+}
+
+function renamed(company: <crm-[:Company]->>): <text> {
+  other = await FIRST(crm-[c:Company WHERE c.id == company.id AND c.Name != company.Name]->, 25s)
+  if other == null { return "kept its name" }
+  return other.Name
+}
+
+function search(name: <text>): <number> {
+  found = tracker-[r:search WHERE r.query == name]->
+  return found.count
+}
+
+listen to crm-[:Company]-> { every: 5s, concurrency: 3, retry: 4, debounce: 4s } fire triage
+"#;
+
 pub(crate) fn trials() -> Vec<Trial> {
+    [("schedules", PROGRAM), ("schedules::waiting", WAITING)]
+        .into_iter()
+        .flat_map(|(name, text)| many(name, text))
+        .collect()
+}
+
+fn many(name: &'static str, text: &'static str) -> Vec<Trial> {
     let one = std::env::var("LF_SIM_SEED").ok().map(|seed| seed.parse::<u64>().expect("LF_SIM_SEED is a number"));
     let many = std::env::var("LF_SIM_SEEDS").map_or(200, |many| many.parse().expect("LF_SIM_SEEDS is a number"));
     let seeds: Vec<u64> = one.map_or_else(|| (0..many).collect(), |seed| vec![seed]);
@@ -57,11 +116,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         .enumerate()
         .map(|(index, seeds)| {
             let seeds = seeds.to_vec();
-            Trial::test(format!("schedules::{index}"), move || {
+            Trial::test(format!("{name}::{index}"), move || {
                 let mut ends: BTreeSet<State> = BTreeSet::new();
                 let all = seeds.len();
                 for seed in seeds {
-                    let went = std::panic::catch_unwind(|| day(seed));
+                    let went = std::panic::catch_unwind(|| day(text, seed));
                     let why = match went {
                         Ok(Ok(states)) => {
                             ends.extend(states);
@@ -74,7 +133,7 @@ pub(crate) fn trials() -> Vec<Trial> {
                             .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
                             .unwrap_or_else(|| "a panic".to_owned()),
                     };
-                    let again = format!("LF_SIM_SEED={seed} cargo test -p listen-fire --test simulation schedules");
+                    let again = format!("LF_SIM_SEED={seed} cargo test -p listen-fire --test simulation {name}");
                     return Err(Failed::from(format!("seed {seed}: {why}\nrepeat it with: {again}")));
                 }
                 let rough = ends.contains(&State::Dead) || ends.contains(&State::Unsure);
@@ -114,7 +173,7 @@ impl Faults for Chance {
 }
 
 /// How its runs ended.
-fn day(seed: u64) -> Result<BTreeSet<State>, String> {
+fn day(text: &str, seed: u64) -> Result<BTreeSet<State>, String> {
     let world = World::new(seed);
     let dice = Seeded::new(seed ^ 0x5EED);
     let pick = |most: u64| dice.bits() % most;
@@ -128,7 +187,7 @@ fn day(seed: u64) -> Result<BTreeSet<State>, String> {
     };
     world.set_weather(weather);
     let mut setting = Setting {
-        plan: Arc::new(program::plan(PROGRAM)),
+        plan: Arc::new(program::plan(text)),
         world: world.clone(),
         store: MemoryStore::default(),
         from: dawn(),
@@ -273,6 +332,7 @@ fn judge(setting: &Setting, baseline: &Key, switched: &Switched) -> Result<BTree
     for write in &done {
         if let Write::Create { ty, origin: _, fields } = &write.write
             && ty == "issue"
+            && !fields.get("title").and_then(Value::as_text).is_some_and(|title| title.starts_with("refused: "))
         {
             let title = fields.get("title").and_then(Value::as_text).unwrap().to_owned();
             *issues.entry(title).or_default() += 1;
@@ -292,7 +352,7 @@ fn judge(setting: &Setting, baseline: &Key, switched: &Switched) -> Result<BTree
             State::Done | State::Dead | State::Unsure | State::Skipped => {}
             // It waits behind an unsure one of its record.
             State::Ready if all.iter().any(|first| first.key == run.key && first.state == State::Unsure) => {}
-            State::Ready | State::Running | State::Retry | State::Held | State::Cancelled => {
+            State::Ready | State::Running | State::Retry | State::Waiting | State::Held | State::Cancelled => {
                 return Err(format!("run {} is left as {}: {:?}", run.id, run.state, run.reason));
             }
         }

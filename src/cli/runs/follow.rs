@@ -63,7 +63,7 @@ pub(super) async fn run(filters: Filters, shell: &Shell) -> Result<Exit, Failure
 fn over(state: State) -> bool {
     match state {
         State::Done | State::Dead | State::Skipped | State::Cancelled => true,
-        State::Ready | State::Running | State::Retry | State::Unsure | State::Held => false,
+        State::Ready | State::Running | State::Retry | State::Waiting | State::Unsure | State::Held => false,
     }
 }
 

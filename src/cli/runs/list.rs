@@ -52,6 +52,7 @@ impl clap::ValueEnum for Word {
             Self(State::Ready),
             Self(State::Running),
             Self(State::Retry),
+            Self(State::Waiting),
             Self(State::Done),
             Self(State::Dead),
             Self(State::Unsure),

@@ -79,6 +79,11 @@ impl Story<'_> {
                 self.step(None, "begins", &format!("the clock of the run is {}", fired.now));
             }
             Entry::Intent(intent) => self.intent(intent),
+            Entry::Waiting(waiting) => {
+                self.line(waiting.place);
+                let until = format!("at most until {}", when(waiting.until));
+                self.step(Some(&ledger::clock(waiting.at)), "waits", &until);
+            }
             Entry::Settled { address: _, place, settlement, at } => {
                 self.settled(*place, settlement, &ledger::clock(*at));
             }
@@ -156,6 +161,12 @@ impl Story<'_> {
             Settlement::Deleted => self.step(Some(at), "deleted", ""),
             Settlement::Linked => self.step(Some(at), "came back", ""),
             Settlement::Refused(failure) => self.step(Some(at), "refused", &failure.message),
+            Settlement::Woken { value, at: _ } if value.is_absent() => self.step(Some(at), "waited", ""),
+            Settlement::Woken { value, at: _ } => self.step(Some(at), "waited", &cut(&values::plain(value), SHOWN)),
+            Settlement::Declined { text, status } => {
+                let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+                self.step(Some(at), "refused", &format!("{text}{status}; the text goes on"));
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use crate::{
         echo::{self, Expected, Standing, Verdict},
         fired,
         news::{self, What},
+        watches,
     },
     store::{NewRun, RunId, State, TakeIn},
 };
@@ -23,8 +24,12 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 impl Listener<'_> {
     /// Stores what was seen with the runs that it starts, in one transaction (R1).
-    pub(super) async fn store(&mut self, mut batch: TakeIn, deltas: Vec<Delta>) -> Result<(), Stop> {
+    pub(super) async fn store(&mut self, mut batch: TakeIn, mut deltas: Vec<Delta>) -> Result<(), Stop> {
         let service = self.service;
+        batch.wakes = watches::is_watch(&self.listen.name);
+        if batch.wakes && !deltas.is_empty() && !watches::anybody(service).await? {
+            deltas.clear();
+        }
         if !deltas.is_empty() {
             self.look_at_awaited().await?;
             let mut fulfilled = BTreeSet::new();
@@ -38,7 +43,7 @@ impl Listener<'_> {
             fulfilled.extend(self.given_up(&fulfilled));
             batch.fulfilled.extend(fulfilled);
         }
-        let empty = TakeIn::default();
+        let empty = TakeIn { wakes: batch.wakes, ..TakeIn::default() };
         if batch == empty {
             return Ok(());
         }
@@ -51,7 +56,9 @@ impl Listener<'_> {
         if let Some(position) = batch.position {
             self.position = position;
         }
-        self.tell(&ids, &batch.runs);
+        if !batch.wakes {
+            self.tell(&ids, &batch.runs);
+        }
         if !ids.is_empty() {
             service.work.notify_one();
         }
@@ -132,6 +139,9 @@ impl Listener<'_> {
                 reason = Some(format!("the WHERE of `{}` failed on it: {}", listen.name, failure.message));
             }
         }
+        if watches::is_watch(&listen.name) {
+            (state, reason) = (State::Skipped, Some("heard for the runs that wait for it".to_owned()));
+        }
         let (mut depth, mut cause) = (0, None);
         if let Verdict::Caused(caused) = verdict {
             depth = caused.depth.saturating_add(1);
@@ -159,6 +169,12 @@ impl Listener<'_> {
             key: delta.key,
             delivery: delta.delivery,
             kind: delta.kind,
+            fields: if listen.with_change {
+                fired::changed(delta.kind, delta.before.as_ref(), &delta.record)
+            } else {
+                None
+            },
+            debounce: listen.debounce,
             record: delta.record,
             before: delta.before,
             at: delta.at.unwrap_or(now),

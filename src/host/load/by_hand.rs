@@ -33,6 +33,8 @@ impl Ready {
             kind: ChangeKind::Created,
             record,
             before: None,
+            fields: None,
+            debounce: None,
             at: now,
             by: Some("by hand".into()),
             depth: 0,

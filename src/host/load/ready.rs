@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::Timestamp;
-use lf_lang::plan::{self, Plan, PlanId};
+use lf_lang::plan::{self, Plan, PlanId, ir::WATCH};
 use smol_str::SmolStr;
 
 use super::{Again, Connector, Loaded, Unfit, imagined};
@@ -39,7 +39,8 @@ impl Ready {
     pub async fn vanished(&self, store: &dyn Store) -> Result<Vec<SmolStr>, StoreError> {
         let present: BTreeSet<_> = self.plan.listens.iter().map(|listen| &listen.name).collect();
         let known = store.listens().await?;
-        Ok(known.into_iter().filter(|listen| !present.contains(listen)).collect())
+        // What runs wait for goes with them.
+        Ok(known.into_iter().filter(|listen| !present.contains(listen) && !listen.starts_with(WATCH)).collect())
     }
 
     /// Refuses to run while the store knows listens that the program does not have: their changes would be left.

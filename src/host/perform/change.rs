@@ -114,10 +114,11 @@ impl<'a> Change<'a> {
             Ok(Some(landed)) => Some(landed.fields),
             Ok(None) => {
                 let message = format!("the record `{key}` of `{}` is gone; there is nothing to change", self.ty());
-                return Err(Trouble::Refused(self.failure(FailureKind::Call(Kind::Refused), message)));
+                let failure = self.failure(FailureKind::Call(Kind::Refused), message.clone());
+                return Err(Trouble::Refused { failure, said: message, status: None });
             }
             // A system that cannot show one record: nothing is compared, all of it is sent.
-            Err(Trouble::Refused(_)) if resolve::is_blind(&write.entries) => None,
+            Err(Trouble::Refused { .. }) if resolve::is_blind(&write.entries) => None,
             Err(trouble) => return Err(trouble),
         };
         Ok(self.against(write, key.clone(), current.as_ref(), false))
@@ -174,7 +175,7 @@ impl<'a> Change<'a> {
         let landed = match self.get(&key).await {
             Ok(landed) => landed,
             // It cannot be asked for by key: the system's own find decides.
-            Err(Trouble::Refused(_)) => None,
+            Err(Trouble::Refused { .. }) => None,
             Err(trouble) => return Err(trouble),
         };
         Ok(landed.filter(|landed| {

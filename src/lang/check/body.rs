@@ -44,6 +44,8 @@ pub(super) enum Bound {
     Alias,
     /// The parameter of a closure.
     Item,
+    /// The reason of a refusal.
+    Why,
 }
 
 #[derive(Debug)]
@@ -81,12 +83,16 @@ pub(super) struct Body<'c, 'a> {
     pub(super) returns: Vec<Return>,
     /// The name whose value is being checked: it is not bound yet.
     pub(super) binding: Option<SmolStr>,
+    /// The same of names in whose statement other statements stand.
+    pub(super) unbound: Vec<SmolStr>,
     /// The declared return type.
     pub(super) declared: Option<Option<Ty>>,
     /// What a `return` leaves, in words.
     pub(super) leaves: &'static str,
     /// Closures whose types are only tried out: their mistakes are reported later.
     pub(super) trials: u32,
+    /// Inside what no wait may stand, in words.
+    pub(super) no_wait: Option<&'static str>,
 }
 
 /// The record that a bare name may be a field of.
@@ -120,9 +126,11 @@ impl<'c, 'a> Body<'c, 'a> {
             trail: Vec::new(),
             returns: Vec::new(),
             binding: None,
+            unbound: Vec::new(),
             declared: None,
             leaves: "this function",
             trials: 0,
+            no_wait: None,
         }
     }
 
@@ -333,7 +341,8 @@ impl<'c, 'a> Body<'c, 'a> {
     /// Reports a name that nothing visible has, unless it may come from what could not be read.
     pub(super) fn unknown(&mut self, name: &Name) {
         if let Some(&bound) = self.later.get(&name.text) {
-            let report = if bound.start > name.span.start || self.binding.as_ref() == Some(&name.text) {
+            let early = self.binding.as_ref() == Some(&name.text) || self.unbound.contains(&name.text);
+            let report = if bound.start > name.span.start || early {
                 Diagnostic::error(
                     codes::MOV_NAME_USE_BEFORE_BIND,
                     name.span,
@@ -409,13 +418,14 @@ impl<'c, 'a> Body<'c, 'a> {
                 Bound::Value => "the value",
                 Bound::Handle => "the answer",
                 Bound::Alias => "the alias",
+                Bound::Why => "the reason",
             };
             let warning =
                 Diagnostic::warning(codes::MOV_UNUSED, name.span, format!("{what} `{}` is never used", name.text));
             warnings.push(match local.bound {
                 Bound::Handle => warning.help("leave the name and `=` out, or use it"),
                 Bound::Alias => warning.help("leave the alias out, or use it"),
-                Bound::Item => warning.help(format!("call it `_{}` to say that this is meant", name.text)),
+                Bound::Item | Bound::Why => warning.help(format!("call it `_{}` to say that this is meant", name.text)),
                 Bound::Param | Bound::Value => {
                     warning.help(format!("leave it out, or call it `_{}` to say that this is meant", name.text))
                 }

@@ -221,6 +221,17 @@ impl Through {
         }
     }
 
+    /// Its closure, in words.
+    pub(super) fn closure(self) -> &'static str {
+        match self {
+            Self::Map => "a closure of `MAP`",
+            Self::Filter => "a closure of `FILTER`",
+            Self::Reduce => "a closure of `REDUCE`",
+            Self::Group => "a closure of `GROUP`",
+            Self::Sort => "a closure of `SORT`",
+        }
+    }
+
     /// How it is written.
     pub(super) fn written(self) -> &'static str {
         match self {

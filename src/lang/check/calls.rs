@@ -172,8 +172,9 @@ impl Body<'_, '_> {
     fn call_function(&mut self, span: Span, call: &ast::Call, index: usize) -> Option<(Expr, Returns)> {
         let function = self.cx.functions.get(index)?;
         let (item, params, returns) = (function.item, function.params.clone(), function.returns.clone());
-        let (writes, waits_on) = (function.effects.writes_anything(), function.effects.reads);
-        if !self.may_call(call, writes, waits_on) {
+        let (writes, reads, waits) =
+            (function.effects.writes_anything(), function.effects.reads, function.effects.waits);
+        if !self.may_call(call, writes, reads) || waits && !self.may_wait(call.callee.span, Some(&call.callee.text)) {
             self.visit_args(call);
             return None;
         }

@@ -262,6 +262,13 @@ impl Body<'_, '_> {
 
     /// Checks a closure that is given values of these types.
     fn closure(&mut self, closure: &ast::Closure, given: &[Ty], way: Through, asked: &Asked) -> Option<Closure> {
+        let outer = self.no_wait.replace(way.closure());
+        let checked = self.closure_of(closure, given, way, asked);
+        self.no_wait = outer;
+        checked
+    }
+
+    fn closure_of(&mut self, closure: &ast::Closure, given: &[Ty], way: Through, asked: &Asked) -> Option<Closure> {
         if closure.params.len() != given.len() {
             let takes = if given.len() == 1 { "one parameter" } else { "two parameters" };
             self.report(
@@ -358,7 +365,7 @@ impl Body<'_, '_> {
     }
 
     /// Runs `check` with the closure's parameters bound and its returns apart from those around it.
-    fn within_closure<T>(
+    pub(super) fn within_closure<T>(
         &mut self,
         closure: &ast::Closure,
         types: impl Iterator<Item = Option<Ty>>,

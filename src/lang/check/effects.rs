@@ -8,7 +8,7 @@ use super::{
     order,
     typed::{
         Block, ClosureBody, EntryMode, Expr, ExprKind, Function, FunctionId, Item, Listen, Path, PathStart, RecordItem,
-        StatementKind, Way, WriteTarget,
+        StatementKind, WaitKind, Way, WriteTarget,
     },
 };
 use crate::{
@@ -22,6 +22,7 @@ pub(super) struct Effects {
     /// It is not known yet: taken to write.
     pub(super) pending: bool,
     pub(super) reads: bool,
+    pub(super) waits: bool,
     /// It may end the run with `ERROR`.
     fails: bool,
     pub(super) writes: IndexSet<TypeRef>,
@@ -30,7 +31,14 @@ pub(super) struct Effects {
 
 impl Default for Effects {
     fn default() -> Self {
-        Self { pending: true, reads: false, fails: false, writes: IndexSet::new(), calls: IndexSet::new() }
+        Self {
+            pending: true,
+            reads: false,
+            waits: false,
+            fails: false,
+            writes: IndexSet::new(),
+            calls: IndexSet::new(),
+        }
     }
 }
 
@@ -55,7 +63,7 @@ impl Effects {
                     self.fails = true;
                     self.expr(why);
                 }
-                StatementKind::Write { write, bind: _ } => {
+                StatementKind::Write { write, refused, bind: _ } => {
                     self.writes.insert(write.on.clone());
                     if let WriteTarget::CreateUnder { owner: record, edge: _ } | WriteTarget::Update(record) =
                         &write.target
@@ -65,6 +73,9 @@ impl Effects {
                     for entry in &write.entries {
                         self.reads |= matches!(entry.mode, EntryMode::Fill | EntryMode::Add);
                         self.expr(&entry.value);
+                    }
+                    if let Some(refused) = refused {
+                        self.block(&refused.body);
                     }
                 }
                 StatementKind::Delete { target } => {
@@ -77,6 +88,7 @@ impl Effects {
                         self.expr(end);
                     }
                 }
+                StatementKind::Await { wait, bind: _ } => self.wait(&wait.kind),
                 StatementKind::Each { path, body } => {
                     self.path(path);
                     self.block(body);
@@ -94,6 +106,29 @@ impl Effects {
                     if let Some(value) = value {
                         self.expr(value);
                     }
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, wait: &WaitKind) {
+        self.waits = true;
+        match wait {
+            WaitKind::Sleep(length) => self.expr(length),
+            WaitKind::First { on: _, item: _, pins, filter, every: _, most } => {
+                self.reads = true;
+                for value in pins.iter().map(|(_, value)| value).chain(filter).chain([most]) {
+                    self.expr(value);
+                }
+            }
+            WaitKind::Until { condition, every, most } => {
+                for value in [condition, every, most] {
+                    self.expr(value);
+                }
+            }
+            WaitKind::Arms { race: _, arms } => {
+                for arm in arms {
+                    self.closure(arm);
                 }
             }
         }
@@ -196,10 +231,12 @@ pub(super) fn settle(cx: &mut Context<'_>, group: &[usize]) {
         for called in own.calls.iter().filter(|called| !group.contains(called)) {
             if let Some(other) = cx.functions.get(*called) {
                 all.reads |= other.effects.reads;
+                all.waits |= other.effects.waits;
                 all.writes.extend(other.effects.writes.iter().cloned());
             }
         }
         all.reads |= own.reads;
+        all.waits |= own.waits;
         all.writes.extend(own.writes);
     }
     for &index in group {

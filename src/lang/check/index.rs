@@ -100,7 +100,7 @@ impl From<Bound> for Sort {
             Bound::Value => Self::Value,
             Bound::Handle => Self::Handle,
             Bound::Alias => Self::Alias,
-            Bound::Item => Self::Item,
+            Bound::Item | Bound::Why => Self::Item,
         }
     }
 }

@@ -128,6 +128,7 @@ fn check_one(cx: &mut Context<'_>, file: usize, item: &ast::Listen) -> Option<Li
     let with_change = fire.and_then(|fire| takes(cx, fire, item, &on, shape, deleted));
     let (pins, filter) = filter?;
     let fire = fire?;
+    never_waits(cx, fire, item)?;
     Some(Listen {
         span: item.span,
         label: item.label.as_ref().map(|label| label.text.clone()),
@@ -140,8 +141,28 @@ fn check_one(cx: &mut Context<'_>, file: usize, item: &ast::Listen) -> Option<Li
     })
 }
 
+/// A setting about waits, of a function without one.
+fn never_waits(cx: &mut Context<'_>, fire: usize, item: &ast::Listen) -> Option<()> {
+    let setting = item.settings.iter().find(|setting| setting.name.text == "while_waiting");
+    let (Some(setting), Some(function)) = (setting, cx.functions.get(fire)) else { return Some(()) };
+    if function.effects.waits || function.effects.pending || function.typed.is_none() {
+        return Some(());
+    }
+    let (name, declared) = (function.item.name.text.clone(), function.item.name.span);
+    cx.report(
+        Diagnostic::error(
+            codes::MOV_SETTING_VALUE,
+            setting.name.span,
+            format!("`while_waiting` is about waits, and `{name}` never waits"),
+        )
+        .also(declared, "declared here")
+        .help("leave it out"),
+    );
+    None
+}
+
 /// The type that is listened to.
-fn source<'i>(cx: &mut Context<'_>, file: usize, path: &'i ast::Path) -> Option<(TypeRef, &'i ast::Hop)> {
+pub(super) fn source<'i>(cx: &mut Context<'_>, file: usize, path: &'i ast::Path) -> Option<(TypeRef, &'i ast::Hop)> {
     cx.offer_connections(path.head.span, file);
     let connection = match cx.look_up(file, &path.head) {
         Some(Symbol::Connection(connection)) => connection,
@@ -376,24 +397,7 @@ fn filter(
 }
 
 fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &Listening)>) -> Option<ListenSettings> {
-    const LATER: [&str; 2] = ["debounce", "while_waiting"];
-    let mut kept = Vec::with_capacity(item.settings.len());
-    for setting in &item.settings {
-        if LATER.contains(&setting.name.text.as_str()) {
-            cx.report(
-                Diagnostic::error(
-                    codes::MOV_NOT_BUILT,
-                    setting.name.span,
-                    format!("the setting `{}` is not built yet", setting.name.text),
-                )
-                .label("belongs to the language, but this version does not run it")
-                .help("leave it out"),
-            );
-        } else {
-            kept.push(setting.clone());
-        }
-    }
-    let given = literals::settings(cx, "a listen", &kept, &allowed());
+    let given = literals::settings(cx, "a listen", &item.settings, &allowed());
     let whole = given.len() == item.settings.len();
     let kinds = kinds(cx, given.get("on"), on.map(|(_, listening)| listening));
     let fields = fields(cx, given.get("fields"), on.map(|(shape, _)| shape), kinds.as_deref());
@@ -401,6 +405,7 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
     let concurrency = count(cx, "concurrency", given.get("concurrency"), DEFAULT_CONCURRENCY);
     let retry = count(cx, "retry", given.get("retry"), DEFAULT_RETRY);
     let timeout = timeout(cx, given.get("timeout"));
+    let debounce = debounce(cx, given.get("debounce"));
     if !whole {
         return None;
     }
@@ -418,6 +423,8 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
         retry: retry?,
         echo,
         timeout: timeout?,
+        go: matches!(given.get("while_waiting").map(|given| &given.value), Some(Value::Text(text)) if text == "go"),
+        debounce: debounce?,
     })
 }
 
@@ -432,6 +439,8 @@ fn allowed() -> BTreeMap<SmolStr, FieldType> {
         ("retry".into(), FieldType::Number),
         ("echo".into(), FieldType::Boolean),
         ("timeout".into(), FieldType::Duration),
+        ("debounce".into(), FieldType::Duration),
+        ("while_waiting".into(), FieldType::Choice(vec!["hold".into(), "go".into()])),
     ])
 }
 
@@ -517,10 +526,14 @@ fn fields(
     Some(fields)
 }
 
+/// How often a polled source is asked where nobody says.
+pub(super) fn interval(listening: &Listening) -> SignedDuration {
+    listening.every.map_or(DEFAULT_EVERY, |seconds| SignedDuration::from_secs(seconds.into()))
+}
+
 fn every(cx: &mut Context<'_>, given: Option<&Given>, on: Option<(&TypeShape, &Listening)>) -> Option<SignedDuration> {
     let Some(given) = given else {
-        let suits = on.and_then(|(_, listening)| listening.every);
-        return Some(suits.map_or(DEFAULT_EVERY, |seconds| SignedDuration::from_secs(seconds.into())));
+        return Some(on.map_or(DEFAULT_EVERY, |(_, listening)| interval(listening)));
     };
     let Value::Duration(every) = given.value else { return None };
     if every < LEAST_EVERY {
@@ -548,6 +561,16 @@ fn timeout(cx: &mut Context<'_>, given: Option<&Given>) -> Option<SignedDuration
         return None;
     }
     Some(timeout)
+}
+
+fn debounce(cx: &mut Context<'_>, given: Option<&Given>) -> Option<Option<SignedDuration>> {
+    let Some(given) = given else { return Some(None) };
+    let Value::Duration(length) = given.value else { return None };
+    if length <= SignedDuration::ZERO {
+        wrong(cx, given.span, "`debounce` is more than nothing".to_owned(), "write a duration such as `3s`");
+        return None;
+    }
+    Some(Some(length))
 }
 
 fn count(cx: &mut Context<'_>, name: &str, given: Option<&Given>, default: u32) -> Option<u32> {

@@ -87,15 +87,27 @@ impl Body<'_, '_> {
                 self.binding = bind.as_ref().map(|name| name.text.clone());
                 let checked = self.write(write);
                 self.binding = None;
+                let open = self.unbound.len();
+                self.unbound.extend(bind.iter().map(|name| name.text.clone()));
+                let refused = write.refused.as_ref().map(|refused| self.refused(refused));
+                self.unbound.truncate(open);
+                // Past the block, nothing may have been written.
+                let unsure = refused.as_ref().is_some_and(|(_, ends)| !ends);
                 let bind = bind.as_ref().map(|name| {
                     let ty = checked.as_ref().map(|write| Ty::Handle(write.on.clone()));
+                    let ty = ty.map(|ty| if unsure { ty.optional() } else { ty });
                     let local = self.bind(scope, name, Bound::Handle, ty);
-                    if let Some(write) = &checked {
+                    if let Some(write) = checked.as_ref().filter(|_| !unsure) {
                         self.know_written(local, write);
                     }
                     local
                 });
-                (checked.map(|write| StatementKind::Write { bind, write }), false)
+                let refused = match refused {
+                    None => Some(None),
+                    Some((refused, _)) => refused.map(Some),
+                };
+                let kind = checked.zip(refused).map(|(write, refused)| StatementKind::Write { bind, write, refused });
+                (kind, false)
             }
             ast::StatementKind::Delete { target } => {
                 self.may_write(Span { end: span.start + 6, ..span });
@@ -112,6 +124,7 @@ impl Body<'_, '_> {
                 (kind, ends)
             }
             ast::StatementKind::Call(call) => self.call_line(call),
+            ast::StatementKind::Await { bind, wait } => (self.await_line(scope, bind.as_ref(), wait), false),
             ast::StatementKind::Return(value) => (self.return_line(span, value.as_ref()), true),
             ast::StatementKind::Bad { bind } => {
                 if let Some(name) = bind {
@@ -121,6 +134,20 @@ impl Body<'_, '_> {
             }
         };
         (kind.map(|kind| Statement { span, kind }), ends)
+    }
+
+    /// The way of a refused write, and whether control does not get past it.
+    fn refused(&mut self, refused: &ast::Refused) -> (Option<typed::Refused>, bool) {
+        let (scope, mark) = (self.open(), self.mark());
+        let ty = Ty::Record(vec![("text".into(), Ty::Text), ("status".into(), Ty::Number.optional())]);
+        let why = match &refused.why {
+            Some(name) => self.bind(scope, name, Bound::Why, Some(ty)),
+            None => self.anonymous(Some(ty)),
+        };
+        let checked = self.statements(scope, &refused.body);
+        self.forget(mark);
+        self.close(scope);
+        (checked.block.map(|body| typed::Refused { why, body }), checked.ends)
     }
 
     /// The fields that a write set are there on its handle, where the type alone could not say so.

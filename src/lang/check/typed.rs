@@ -110,6 +110,9 @@ pub struct ListenSettings {
     pub retry: u32,
     pub echo: bool,
     pub timeout: SignedDuration,
+    /// `while_waiting: "go"`
+    pub go: bool,
+    pub debounce: Option<SignedDuration>,
 }
 
 /// `test "…" { … }`
@@ -216,6 +219,7 @@ pub enum StatementKind {
     Write {
         bind: Option<LocalId>,
         write: Write,
+        refused: Option<Refused>,
     },
     /// The operand is a position or a handle.
     Delete {
@@ -240,6 +244,46 @@ pub enum StatementKind {
     Return(Option<Expr>),
     /// `ERROR("why")`
     Fail(Expr),
+    /// The run is parked until it is over.
+    Await {
+        bind: Option<LocalId>,
+        wait: Wait,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wait {
+    pub span: Span,
+    pub kind: WaitKind,
+}
+
+/// What is waited for. Lengths are present durations.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WaitKind {
+    Sleep(Expr),
+    /// The first record of the type, created or updated, that is so; absent when the time is over.
+    First {
+        on: TypeRef,
+        /// The record that changed, in the filter.
+        item: LocalId,
+        pins: Vec<(SmolStr, Expr)>,
+        /// Pure: the record, names around it and constants.
+        filter: Option<Expr>,
+        /// How often a polled source is asked.
+        every: SignedDuration,
+        most: Expr,
+    },
+    /// Whether a condition came true; it only reads.
+    Until {
+        condition: Expr,
+        every: Expr,
+        most: Expr,
+    },
+    /// All arms, or the first that is done. They give values of one type, or none does.
+    Arms {
+        race: bool,
+        arms: Vec<ClosureBody>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -252,6 +296,14 @@ pub struct Write {
     pub unique: Vec<Vec<SmolStr>>,
     /// No field twice; spreads are already resolved into single fields.
     pub entries: Vec<Entry>,
+}
+
+/// What runs where the system refuses a write; what the write binds is then absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// `{ text, status }`
+    pub why: LocalId,
+    pub body: Block,
 }
 
 #[derive(Debug, Clone, PartialEq)]

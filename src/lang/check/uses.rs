@@ -44,6 +44,10 @@ impl<'a> Uses<'a> {
                     | Entry::Spread { value, span: _ }) = entry;
                     self.expr(value);
                 }
+                if let Some(refused) = &write.refused {
+                    self.binds.extend(&refused.why);
+                    self.block(&refused.body);
+                }
             }
             StatementKind::Delete { target } => self.expr(target),
             StatementKind::Link { path, to, join: _ } => {
@@ -64,6 +68,12 @@ impl<'a> Uses<'a> {
                 }
             }
             StatementKind::Call(call) => self.expr(call),
+            StatementKind::Await { bind, wait } => {
+                self.binds.extend(bind);
+                for arg in &wait.call.args {
+                    self.expr(&arg.value);
+                }
+            }
             StatementKind::Return(value) => {
                 if let Some(value) = value {
                     self.gives = true;

@@ -184,6 +184,12 @@ codes! {
     MOV_TEST_TWICE                  Error       Files "1";
     MOV_TEST_WHERE                  Error       Files "1";
 
+    // waits
+    MOV_AWAIT_ARMS                  Error       Files "1";
+    MOV_AWAIT_FORM                  Error       Files "1";
+    MOV_AWAIT_LENGTH                Error       Files "1";
+    MOV_AWAIT_PLACE                 Error       Files "1";
+
     // the rest
     MOV_UNUSED                      Warning     Files "1";
 

@@ -6,7 +6,7 @@ mod exprs;
 
 use std::fmt::Write as _;
 
-use super::ir::{Function, Listen, Op, Plan, Read, ReadOrigin, Slot, Step, WriteTarget};
+use super::ir::{Function, FunctionIndex, Listen, Op, Plan, Read, ReadOrigin, Slot, Step, Wait, WriteTarget};
 use crate::check::typed::EntryMode;
 use lf_module::call::{ChangeKind, Start};
 
@@ -29,7 +29,8 @@ pub fn explain(plan: &Plan) -> String {
     }
     // A condition of one step stands with its listen.
     let steps = |function: &Function| function.blocks.iter().map(|block| block.0.len()).sum::<usize>();
-    for function in plan.functions.iter().filter(|function| !function.hidden || steps(function) > 1) {
+    let is_part = |function: &Function| function.returns.is_none();
+    for function in plan.functions.iter().filter(|one| !one.hidden || is_part(one) || steps(one) > 1) {
         explain_function(&mut out, plan, function);
     }
     out
@@ -62,12 +63,21 @@ fn explain_listen(out: &mut String, plan: &Plan, listen: &Listen) {
         Start::Now => "now",
         Start::All => "all",
     };
-    let echo = if listen.echo { ", echo" } else { "" };
+    let mut more = String::new();
+    if listen.echo {
+        more.push_str(", echo");
+    }
+    if let Some(length) = listen.debounce {
+        let _never_fails = write!(more, ", debounce {length:?}");
+    }
+    if listen.go {
+        more.push_str(", go");
+    }
     line(
         out,
         1,
         format_args!(
-            "every {:?}, start {start}, concurrency {}, retry {}, timeout {:?}{echo}",
+            "every {:?}, start {start}, concurrency {}, retry {}, timeout {:?}{more}",
             listen.every, listen.concurrency, listen.retry, listen.timeout
         ),
     );
@@ -76,7 +86,11 @@ fn explain_listen(out: &mut String, plan: &Plan, listen: &Listen) {
 fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
     let params: Vec<_> = function.params.iter().map(|param| format!("{}: {}", param.name, param.text)).collect();
     let returns = function.returns.as_ref().map(|ty| format!(": {ty}")).unwrap_or_default();
-    let what = if function.hidden { "condition" } else { "function" };
+    let what = match (function.hidden, function.returns.is_some()) {
+        (false, _) => "function",
+        (true, true) => "condition",
+        (true, false) => "part",
+    };
     line(out, 0, format_args!("{what} {}({}){returns}", function.name, params.join(", ")));
     // An explicit stack: blocks nest as deep as the program does.
     let writer = exprs::Writer { plan, function: Some(function) };
@@ -111,16 +125,22 @@ fn explain_function(out: &mut String, plan: &Plan, function: &Function) {
                 }
                 open.push(Open { steps: block(function, then.0), at: 0, depth: depth + 1, then: None });
             }
+            Op::Write(write) => {
+                if let Some(refused) = &write.refused {
+                    let steps = block(function, refused.body.0);
+                    open.push(Open { steps, at: 0, depth: depth + 1, then: Some("if it is refused") });
+                }
+            }
             Op::Set { .. }
             | Op::Read(_)
             | Op::Append { .. }
             | Op::Arrange { .. }
-            | Op::Write(_)
             | Op::Delete { .. }
             | Op::Link { .. }
             | Op::Call { .. }
             | Op::Leave { .. }
             | Op::Return(_)
+            | Op::Await { .. }
             | Op::Fail(_) => {}
         }
     }
@@ -211,6 +231,28 @@ fn explain_step(out: &mut String, writer: &exprs::Writer<'_>, depth: usize, step
         Op::Return(None) => line(out, depth, format_args!("return")),
         Op::Return(Some(value)) => line(out, depth, format_args!("return {}", writer.expr(*value))),
         Op::Fail(why) => line(out, depth, format_args!("fail {}", writer.expr(*why))),
+        Op::Await { label: _, slot, wait } => {
+            let bound = slot.map(|slot| format!("{} = ", writer.slot(slot))).unwrap_or_default();
+            line(out, depth, format_args!("{bound}await {}", explain_wait(writer, wait)));
+        }
+    }
+}
+
+fn explain_wait(writer: &exprs::Writer<'_>, wait: &Wait) -> String {
+    let name = |part: &FunctionIndex| writer.plan.function(*part).map_or("?", |part| part.name.as_str());
+    match wait {
+        Wait::Sleep { length } => format!("sleep({})", writer.expr(*length)),
+        Wait::First { watch, test, most } => {
+            let watch = writer.plan.watches.get(*watch as usize).map_or("?", |watch| watch.name.as_str());
+            format!("FIRST of `{watch}` with `{}`, at most {}", name(test), writer.expr(*most))
+        }
+        Wait::Until { test, every, most } => {
+            format!("until `{}`, every {}, at most {}", name(test), writer.expr(*every), writer.expr(*most))
+        }
+        Wait::Arms { race, arms } => {
+            let arms: Vec<_> = arms.iter().map(|arm| format!("`{}`", name(arm))).collect();
+            format!("{} {}", if *race { "the first of" } else { "all of" }, arms.join(", "))
+        }
     }
 }
 

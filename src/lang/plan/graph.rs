@@ -79,6 +79,17 @@ pub struct Function {
     /// What its own text does; what it calls is in `calls`.
     pub effects: Vec<Effect>,
     pub calls: Vec<FunctionIndex>,
+    /// What it waits for; without one it runs through.
+    pub waits: Vec<Waits>,
+}
+
+/// What a function waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Waits {
+    Time,
+    /// A change of a record of this type.
+    Record(TypeIndex),
+    Condition,
 }
 
 /// What is done to a type.
@@ -180,13 +191,14 @@ fn at(plan: &Plan, place: ir::PlaceId) -> At {
 fn function(plan: &Plan, function: &ir::Function, effects: effects::Effects) -> Function {
     let params: Vec<_> = function.params.iter().map(|param| format!("{}: {}", param.name, param.text)).collect();
     let returns = function.returns.as_ref().map(|ty| format!(": {ty}")).unwrap_or_default();
-    let effects::Effects { effects, calls } = effects;
+    let effects::Effects { effects, calls, waits } = effects;
     Function {
         name: function.name.clone(),
         signature: format!("({}){returns}", params.join(", ")),
         at: at(plan, function.place),
         effects,
         calls,
+        waits,
     }
 }
 
@@ -210,6 +222,12 @@ fn listen(plan: &Plan, listen: &ir::Listen, fires: u32, types: &IndexSet<TypeRef
     if listen.echo {
         settings.push("hears its own changes".to_owned());
     }
+    if let Some(length) = listen.debounce {
+        settings.push(format!("changes within {} are one", duration(length)));
+    }
+    if listen.go {
+        settings.push("later changes pass a parked run".to_owned());
+    }
     let kinds = listen.kinds.iter().map(|kind| match kind {
         ChangeKind::Created => "created",
         ChangeKind::Updated => "updated",
@@ -231,6 +249,19 @@ impl Graph {
     /// The circles that a listen takes part in.
     pub fn loops_of(&self, listen: ListenIndex) -> impl Iterator<Item = &Loop> {
         self.loops.iter().filter(move |circle| circle.listens.contains(&listen))
+    }
+
+    /// What a function waits for, in words.
+    #[must_use]
+    pub fn waits_text(&self, function: &Function) -> String {
+        let words = function.waits.iter().map(|waits| match waits {
+            Waits::Time => "a time".to_owned(),
+            Waits::Record(index) => {
+                format!("a change of {}", self.types.get(*index).map_or("?", |ty| ty.path.as_str()))
+            }
+            Waits::Condition => "a condition".to_owned(),
+        });
+        words.collect::<Vec<_>>().join(", ")
     }
 
     /// What a person should know about a circle, in one line.

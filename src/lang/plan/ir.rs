@@ -51,7 +51,11 @@ pub struct Plan {
     pub format: u32,
     pub connections: Vec<Connection>,
     pub listens: Vec<Listen>,
-    /// Those of the text first, in order; after them the conditions of listens ([`Function::hidden`]).
+    /// The sources that runs wait for: listened to from the start, so that no answer is missed. They fire nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watches: Vec<Listen>,
+    /// Those of the text first, in order; after them the parts of waits and the conditions of listens
+    /// ([`Function::hidden`]).
     pub functions: Vec<Function>,
     /// File-level constants, each after those it uses.
     pub constants: Vec<Constant>,
@@ -115,7 +119,16 @@ pub struct Listen {
     pub retry: u32,
     pub echo: bool,
     pub timeout: Duration,
+    /// Later changes of a record do not wait for its parked run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub go: bool,
+    /// Changes of a record that follow each other within this time are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debounce: Option<Duration>,
 }
+
+/// How the name of a watch begins; no listen's can.
+pub const WATCH: &str = "await ";
 
 /// A value of a running function: parameters, bindings and what lies between steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -237,6 +250,36 @@ pub enum Op {
     },
     Return(Option<ExprId>),
     Fail(ExprId),
+    /// Goes on when the wait is over; what it gives goes into the slot.
+    Await {
+        label: SmolStr,
+        slot: Option<Slot>,
+        wait: Box<Wait>,
+    },
+}
+
+/// What is waited for. Parts begin with the slots of the function they stand in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    Sleep {
+        length: ExprId,
+    },
+    /// A change of the watch for whose record the test is true: it is in the slot of the test's one parameter.
+    First {
+        watch: u32,
+        test: FunctionIndex,
+        most: ExprId,
+    },
+    Until {
+        test: FunctionIndex,
+        every: ExprId,
+        most: ExprId,
+    },
+    Arms {
+        race: bool,
+        arms: Vec<FunctionIndex>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,6 +331,16 @@ pub struct Write {
     pub target: WriteTarget,
     pub unique: Vec<Vec<SmolStr>>,
     pub entries: Vec<Entry>,
+    /// What runs if the system refuses; without it, the run fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Holds `{ text, status }` in the block.
+    pub why: Slot,
+    pub body: BlockId,
 }
 
 /// What a write does to which record.
@@ -428,8 +481,8 @@ impl Plan {
     /// What identifies this version of the program; see [`PlanId`].
     #[must_use]
     pub fn id(&self) -> PlanId {
-        let Self { format, connections, listens, functions, constants, exprs, places: _ } = self;
-        let encoded = serde_json::to_vec(&(format, connections, listens, functions, constants, exprs));
+        let Self { format, connections, listens, watches, functions, constants, exprs, places: _ } = self;
+        let encoded = serde_json::to_vec(&(format, connections, listens, watches, functions, constants, exprs));
         // Plain data with text keys always encodes; an empty text would only make a useless id.
         let digest = Sha256::digest(encoded.unwrap_or_default());
         let mut hex = String::with_capacity(64);

@@ -6,6 +6,7 @@ mod closures;
 mod exprs;
 mod paths;
 mod testing;
+mod waits;
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -14,7 +15,7 @@ use smol_str::SmolStr;
 use super::{
     ir::{
         Block, BlockId, Connection, Constant, Entry, Expr, ExprId, FORMAT, Function, FunctionIndex, Listen, Op, Param,
-        PlaceId, Plan, Slot, Step, Write, WriteTarget,
+        PlaceId, Plan, Refused, Slot, Step, Write, WriteTarget,
     },
     places::Places,
     testing::Tests,
@@ -51,7 +52,6 @@ pub(super) fn tests(movement: &typed::Movement, sources: &SourceMap) -> Tests {
 /// A program on its way to a plan.
 struct Lowered<'s> {
     shared: Shared<'s>,
-    constants: Vec<Constant>,
     functions: Vec<Function>,
     listens: Vec<Listen>,
 }
@@ -60,28 +60,46 @@ impl<'s> Lowered<'s> {
     fn of(movement: &typed::Movement, sources: &'s SourceMap) -> Self {
         let connections = movement.connections.iter().map(connection).collect();
         let names = movement.functions.iter().map(|function| function.name.clone()).collect();
-        let mut shared = Shared { connections, functions: names, places: Places::new(sources), exprs: Vec::new() };
-        let mut constants = Vec::with_capacity(movement.constants.len());
+        let mut shared = Shared {
+            connections,
+            functions: names,
+            places: Places::new(sources),
+            exprs: Vec::new(),
+            constants: Vec::with_capacity(movement.constants.len()),
+            parts: Vec::new(),
+            watches: Vec::new(),
+        };
         for constant in &movement.constants {
             // INVARIANT: a constant is made of literals, other constants and pure built-ins, so that it needs no steps.
             let value = Body::new(&mut shared, 0).expr(&constant.value);
-            constants.push(Constant { name: constant.name.clone(), value });
+            shared.constants.push(Constant { name: constant.name.clone(), value });
         }
-        let functions = movement.functions.iter().map(|function| self::function(&mut shared, function)).collect();
-        Self { shared, constants, functions, listens: Vec::new() }
+        let mut functions: Vec<_> =
+            movement.functions.iter().map(|function| self::function(&mut shared, function)).collect();
+        functions.append(&mut shared.parts);
+        Self { shared, functions, listens: Vec::new() }
     }
 
     fn listen(&mut self, movement: &typed::Movement, listen: &typed::Listen) {
         let fired = movement.functions.get(listen.fire.0 as usize).map(|function| function.name.clone());
         let fired = fired.unwrap_or_default();
-        let lowered = self::listen(&mut self.shared, &mut self.functions, &self.constants, listen, fired);
+        let lowered = self::listen(&mut self.shared, &mut self.functions, listen, fired);
         self.listens.push(lowered);
     }
 
     fn finish(self) -> Plan {
-        let Self { shared, constants, functions, listens } = self;
-        let Shared { connections, functions: _, places, exprs } = shared;
-        Plan { format: FORMAT, connections, listens, functions, constants, exprs, places: places.into_places() }
+        let Self { shared, functions, listens } = self;
+        let Shared { connections, functions: _, places, exprs, constants, parts: _, watches } = shared;
+        Plan {
+            format: FORMAT,
+            connections,
+            listens,
+            watches,
+            functions,
+            constants,
+            exprs,
+            places: places.into_places(),
+        }
     }
 }
 
@@ -107,18 +125,13 @@ fn function(shared: &mut Shared<'_>, function: &typed::Function) -> Function {
     let params = params.collect();
     let returns = function.returns.as_ref().map(|ty| words::ty(ty, &|on| shared.path(on)).into());
     let mut body = Body::new(shared, function.locals);
+    body.name = function.name.clone();
     body.block(&function.body);
     let (slots, blocks) = body.finish();
     Function { name: function.name.clone(), hidden: false, place, params, returns, slots, blocks }
 }
 
-fn listen(
-    shared: &mut Shared<'_>,
-    functions: &mut Vec<Function>,
-    constants: &[Constant],
-    listen: &typed::Listen,
-    fired: SmolStr,
-) -> Listen {
+fn listen(shared: &mut Shared<'_>, functions: &mut Vec<Function>, listen: &typed::Listen, fired: SmolStr) -> Listen {
     let place = shared.places.id(listen.span, "");
     let mut body = Body::new(shared, 1);
     let mut pins = BTreeMap::new();
@@ -127,7 +140,7 @@ fn listen(
     let mut conditions = Vec::new();
     for (name, value) in &listen.pins {
         let id = body.expr(value);
-        match run::fixed(&body.shared.exprs, constants, id) {
+        match run::fixed(&body.shared.exprs, &body.shared.constants, id) {
             Ok(value) => {
                 pins.insert(name.clone(), value);
             }
@@ -181,6 +194,8 @@ fn listen(
         retry: settings.retry,
         echo: settings.echo,
         timeout: Duration::try_from(settings.timeout).unwrap_or_default(),
+        go: settings.go,
+        debounce: settings.debounce.map(|length| Duration::try_from(length).unwrap_or_default()),
     }
 }
 
@@ -190,6 +205,10 @@ struct Shared<'s> {
     functions: Vec<SmolStr>,
     places: Places<'s>,
     exprs: Vec<Expr>,
+    constants: Vec<Constant>,
+    /// The parts of waits, which stand behind the text's functions.
+    parts: Vec<Function>,
+    watches: Vec<Listen>,
 }
 
 impl Shared<'_> {
@@ -205,6 +224,9 @@ impl Shared<'_> {
 /// One function on its way to blocks.
 struct Body<'a, 's> {
     shared: &'a mut Shared<'s>,
+    /// Of the function, for the names of its parts.
+    name: SmolStr,
+    locals: u32,
     blocks: Vec<Vec<Step>>,
     /// The block that steps are added to.
     here: usize,
@@ -216,7 +238,16 @@ struct Body<'a, 's> {
 
 impl<'a, 's> Body<'a, 's> {
     fn new(shared: &'a mut Shared<'s>, locals: u32) -> Self {
-        Self { shared, blocks: vec![Vec::new()], here: 0, slots: locals, labels: BTreeMap::new(), closures: Vec::new() }
+        Self {
+            shared,
+            name: SmolStr::default(),
+            locals,
+            blocks: vec![Vec::new()],
+            here: 0,
+            slots: locals,
+            labels: BTreeMap::new(),
+            closures: Vec::new(),
+        }
     }
 
     fn finish(self) -> (u32, Vec<Block>) {
@@ -272,7 +303,10 @@ impl<'a, 's> Body<'a, 's> {
         match &statement.kind {
             StatementKind::Bind { local, value } => self.bind(Slot(local.0), value),
             StatementKind::Do(value) => self.run_for_effects(value),
-            StatementKind::Write { bind, write } => self.write(bind.map(|local| Slot(local.0)), write),
+            StatementKind::Write { bind, write, refused } => {
+                self.write(bind.map(|local| Slot(local.0)), write, refused.as_ref());
+            }
+            StatementKind::Await { bind, wait } => self.wait(bind.map(|local| Slot(local.0)), wait),
             StatementKind::Delete { target } => {
                 let id = self.expr(target);
                 let Some(on) = described(&target.ty).cloned() else { return };
@@ -339,7 +373,7 @@ impl<'a, 's> Body<'a, 's> {
         self.here = start;
     }
 
-    fn write(&mut self, slot: Option<Slot>, write: &typed::Write) {
+    fn write(&mut self, slot: Option<Slot>, write: &typed::Write, refused: Option<&typed::Refused>) {
         let typed::Write { span, on, target, unique, entries } = write;
         let mut operands: Vec<(&typed::Expr, bool)> = Vec::with_capacity(entries.len() + 1);
         let verb = match target {
@@ -376,7 +410,14 @@ impl<'a, 's> Body<'a, 's> {
             let place = self.shared.places.of_field(entry.span, &says, &entry.field);
             lowered.push(Entry { field: entry.field.clone(), place, mode: mode(entry), value });
         }
-        let write = Write { label, slot, on: on.clone(), target, unique: unique.clone(), entries: lowered };
+        let refused = refused.map(|refused| {
+            let (start, block) = (self.here, self.new_block());
+            self.here = block;
+            self.block(&refused.body);
+            self.here = start;
+            Refused { why: Slot(refused.why.0), body: block_id(block) }
+        });
+        let write = Write { label, slot, on: on.clone(), target, unique: unique.clone(), entries: lowered, refused };
         self.step(place, Op::Write(Box::new(write)));
     }
 

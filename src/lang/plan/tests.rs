@@ -67,9 +67,10 @@ fn trace(plan: &Plan, catalog: &Catalog, seed: u32) -> (Vec<String>, Result<Valu
     let mut lines = Vec::new();
     loop {
         match effects.pop().expect("a step has an effect") {
+            Effect::Await { address, .. } => panic!("`{address}` is waited for"),
             Effect::Finish(Finish::Done(value)) => return (lines, Ok(value)),
             Effect::Finish(Finish::Failed(failure)) => return (lines, Err(failure)),
-            Effect::Call { address, place, connection, request } => {
+            Effect::Call { address, place, connection, request, .. } => {
                 let place = plan.place(place).expect("a place");
                 lines.push(format!(
                     "{address}\n  {}:{} {}\n  {}",

@@ -24,6 +24,8 @@ pub enum Entry {
     Started { plan: PlanId, fired: Fired },
     /// An effect that may change the world is about to be performed. Written before it is.
     Intent(Box<Intent>),
+    /// A wait began.
+    Waiting(Box<Waiting>),
     /// An effect is settled.
     Settled { address: Address, place: PlaceId, settlement: Settlement, at: Timestamp },
     /// An intent without an answer was decided: the system certainly did not act (`done: false`), or a person says
@@ -47,6 +49,18 @@ pub struct Intent {
     pub sending: Sending,
     pub at: Timestamp,
     /// The wall-clock instant after which this intent is certainly not being sent any more.
+    pub until: Timestamp,
+}
+
+/// A wait that began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub address: Address,
+    pub place: PlaceId,
+    /// What is heard since then counts: the run's last write, else the change that it is about.
+    pub since: Timestamp,
+    pub at: Timestamp,
+    /// When it is over at the latest.
     pub until: Timestamp,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Matches on these are exhaustive everywhere: a new variant is a list of work made by the compiler.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lf_module::{
     call::{Key, Origin, Tie},
     error::Kind,
@@ -62,6 +62,10 @@ pub enum Settlement {
     Linked,
     /// The system said no, for good. Other failures end the attempt in the shell and never reach the machine.
     Refused(Failure),
+    /// The same of a call whose refusal the text has a way for: that way is taken, now and in every replay.
+    Declined { text: String, status: Option<i64> },
+    /// A wait is over: what it gives, and the instant, which is `NOW()` from there on.
+    Woken { value: Value, at: Timestamp },
 }
 
 /// What the machine wants.
@@ -69,9 +73,50 @@ pub enum Settlement {
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Ask or change a system, then settle this address.
-    Call { address: Address, place: PlaceId, connection: ConnectionId, request: Request },
+    Call {
+        address: Address,
+        place: PlaceId,
+        connection: ConnectionId,
+        request: Request,
+        /// The text has a way for a refusal: it is settled as [`Settlement::Declined`].
+        declines: bool,
+    },
+    /// Wait, then settle this address as [`Settlement::Woken`]. Several may be wanted at once, beside a call: what is
+    /// settled first moves the run on.
+    Await { address: Address, place: PlaceId, wait: Wait },
     /// The run is over.
     Finish(Finish),
+}
+
+impl Effect {
+    /// What settles it.
+    #[must_use]
+    pub fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Call { address, .. } | Self::Await { address, .. } => Some(address),
+            Self::Finish(_) => None,
+        }
+    }
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Gives nothing.
+    Sleep { length: SignedDuration },
+    /// Gives the first record that [`crate::plan::Plan`]'s watch shows and for which the test is true; absent when the
+    /// time is over.
+    First { watch: u32, test: Test, most: SignedDuration },
+    /// Gives whether the test came true.
+    Until { test: Test, every: SignedDuration, most: SignedDuration },
+}
+
+/// A part of a function that is asked while it waits; see [`crate::run::ask`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Test {
+    pub function: FunctionIndex,
+    pub slots: Vec<Value>,
 }
 
 /// One call to a connection.

@@ -1,22 +1,26 @@
-//! Runs steps until the world is needed. Reads are `machine/read.rs`, writes `machine/write.rs`, addresses
-//! `machine/address.rs`.
+//! Runs steps until the world is needed. Reads are `machine/read.rs`, writes `machine/write.rs`, waits
+//! `machine/waits.rs`, the arms of waits `machine/fibers.rs`, addresses `machine/address.rs`.
 //!
 //! INVARIANT: a step that asks for an effect stays the current one until it is settled; nothing here recurses over
 //! calls, loops or data.
 
 mod address;
+mod fibers;
 mod read;
+mod waits;
 mod write;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use lf_module::value::Value;
+use smol_str::SmolStr;
 
 use super::{
     eval::{Eval, damaged, failure, journal, program},
-    io::{Effect, Failure, FailureKind, Finish, Fired, Input, Settlement},
+    io::{Address, Effect, Failure, FailureKind, Finish, Fired, Input, Settlement, Test},
     limits,
-    state::{Each, Frame, Open, RunState},
+    state::{Each, Frame, Join, Open, RunState, Stands},
 };
 use crate::plan::ir::{BlockId, ExprId, FunctionIndex, Op, PlaceId, Plan, Slot, Step};
 
@@ -28,35 +32,77 @@ pub(super) fn take(plan: &Plan, state: &mut RunState, input: Input) -> Result<()
     match input {
         Input::Fired(fired) => start(plan, state, fired),
         Input::Settled { address, settlement } => {
-            let Some(waiting) = state.waiting.take() else {
-                return Err(journal(format!("the run waits for nothing, and was told that `{address}` is settled")));
+            let Some(asker) = fibers::asker(state, &address) else {
+                let wants = wanted(state);
+                return Err(journal(format!("the run waits for {wants}, and was told that `{address}` is settled")));
             };
-            if waiting.address != address {
-                let asked = waiting.address;
-                return Err(journal(format!("the run waits for `{asked}`, and was told that `{address}` is settled")));
+            match fibers::take_up(state, asker)? {
+                Stands::Asks(_, waiting) => {
+                    state.served = asker;
+                    let unsent = waiting.map(|waiting| waiting.unsent).unwrap_or_default();
+                    settle(plan, state, &address, &unsent, settlement)
+                }
+                Stands::Awaits(_) => wake(plan, state, &address, settlement),
+                Stands::Ready | Stands::Joins(_) => Err(damaged("an effect is not wanted")),
             }
-            let step = current(plan, state)?;
-            let place = step.place;
-            let went = match (&step.op, settlement) {
-                (_, Settlement::Refused(refused)) => Err(Failure { place: refused.place.or(Some(place)), ..refused }),
-                (Op::Read(read), Settlement::Records(records)) => {
-                    read::settle(plan, state, read, &waiting.unsent, records)
-                }
-                (Op::Write(write), Settlement::Written { handle, created, unchanged: _ }) => {
-                    write::settle(state, write, &handle, created)
-                }
-                (Op::Delete { .. }, Settlement::Deleted) | (Op::Link { .. }, Settlement::Linked) => Ok(()),
-                (_, found) => Err(journal(format!("`{address}` was answered with {}", kind_of(&found)))),
-            };
-            went.map_err(|failure| at(failure, place))?;
-            advance(state);
-            Ok(())
         }
     }
 }
 
+fn wanted(state: &RunState) -> String {
+    let wants: Vec<_> = fibers::wants(state).iter().filter_map(Effect::address).map(|at| format!("`{at}`")).collect();
+    if wants.is_empty() { "nothing".to_owned() } else { wants.join(", ") }
+}
+
+/// A call is settled.
+fn settle(
+    plan: &Plan,
+    state: &mut RunState,
+    address: &Address,
+    unsent: &[SmolStr],
+    settlement: Settlement,
+) -> Result<(), Failure> {
+    let step = current(plan, state)?;
+    let place = step.place;
+    let went = match (&step.op, settlement) {
+        (_, Settlement::Refused(refused)) => Err(Failure { place: refused.place.or(Some(place)), ..refused }),
+        (Op::Read(read), Settlement::Records(records)) => read::settle(plan, state, read, unsent, records),
+        (Op::Write(write), Settlement::Written { handle, created, unchanged: _ }) => {
+            write::settle(state, write, &handle, created)
+        }
+        (Op::Write(write), Settlement::Declined { text, status }) => {
+            let Some(refused) = &write.refused else {
+                return Err(journal(format!("`{address}` was declined, and the text has no way for that")));
+            };
+            advance(state);
+            return write::declined(state, write, refused, text, status);
+        }
+        (Op::Delete { .. }, Settlement::Deleted) | (Op::Link { .. }, Settlement::Linked) => Ok(()),
+        (_, found) => Err(journal(format!("`{address}` was answered with {}", kind_of(&found)))),
+    };
+    went.map_err(|failure| at(failure, place))?;
+    advance(state);
+    Ok(())
+}
+
+/// A wait is over.
+fn wake(plan: &Plan, state: &mut RunState, address: &Address, settlement: Settlement) -> Result<(), Failure> {
+    let step = current(plan, state)?;
+    match (&step.op, settlement) {
+        (Op::Await { slot, .. }, Settlement::Woken { value, at }) => {
+            if let Some(slot) = slot {
+                set(state, *slot, value)?;
+            }
+            state.now = fibers::moved(state.now, at);
+            advance(state);
+            Ok(())
+        }
+        (_, found) => Err(journal(format!("`{address}` was answered with {}", kind_of(&found)))),
+    }
+}
+
 fn start(plan: &Plan, state: &mut RunState, fired: Fired) -> Result<(), Failure> {
-    if state.now.is_some() {
+    if state.now.is_some() || !state.others.is_empty() {
         return Err(journal("the run began twice".to_owned()));
     }
     let Fired { function, args, now } = fired;
@@ -66,14 +112,69 @@ fn start(plan: &Plan, state: &mut RunState, fired: Fired) -> Result<(), Failure>
     enter(plan, state, function, args, prefix.into(), None)
 }
 
-/// Goes on to the next effect or the end.
-pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
+/// Begins a part of a function by itself, as a run of its own: a test of what is waited for.
+pub(super) fn ask(
+    plan: &Plan,
+    state: &mut RunState,
+    test: &Test,
+    record: Option<Value>,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    state.now = Some(now);
+    let mut frame = fibers::part(plan, test.function, test.slots.clone(), "".into())?;
+    let param = plan.function(test.function).and_then(|function| function.params.first());
+    if let (Some(record), Some(param)) = (record, param) {
+        *frame.slots.get_mut(param.slot.0 as usize).ok_or_else(|| damaged("a slot is missing"))? = record;
+    }
+    state.frames.push(frame);
+    Ok(())
+}
+
+/// Goes on to the next effects or the end.
+pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Vec<Effect>, Failure> {
+    loop {
+        // An arm that ended leaves nothing behind that could move.
+        if !state.frames.is_empty() {
+            match run_on(plan, state)? {
+                Moved::Blocked(blocked) => fibers::lay_down(state, blocked),
+                Moved::Ended(value) => match state.parent.take() {
+                    None => return Ok(vec![done(state, value)?]),
+                    Some((parent, arm)) => fibers::join(state, parent, arm, value)?,
+                },
+            }
+        }
+        match fibers::ready(state) {
+            Some(id) => {
+                fibers::take_up(state, id)?;
+            }
+            None => {
+                let wants = fibers::wants(state);
+                return if wants.is_empty() { Err(damaged("no call is open")) } else { Ok(wants) };
+            }
+        }
+    }
+}
+
+/// How far a fiber came.
+enum Moved {
+    Blocked(Blocked),
+    Ended(Value),
+}
+
+/// What a fiber waits for.
+enum Blocked {
+    Asks(Effect),
+    Awaits(Effect),
+    Joins(Join),
+}
+
+fn run_on(plan: &Plan, state: &mut RunState) -> Result<Moved, Failure> {
     loop {
         state.scratch.spend(1)?;
         let Some(frame) = state.frames.last_mut() else { return Err(damaged("no call is open")) };
         let Some(open) = frame.open.last_mut() else {
             if let Some(value) = leave(state, Value::Absent) {
-                return done(state, value);
+                return Ok(Moved::Ended(value));
             }
             continue;
         };
@@ -87,10 +188,11 @@ pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
         match perform(plan, state, step).map_err(|failure| at(failure, step.place))? {
             Flow::On => advance(state),
             Flow::Moved => {}
-            Flow::Effect(effect) => return Ok(effect),
+            Flow::Effect(effect) => return Ok(Moved::Blocked(Blocked::Asks(effect))),
+            Flow::Wait(blocked) => return Ok(Moved::Blocked(blocked)),
             Flow::Return(value) => {
                 if let Some(value) = leave(state, value) {
-                    return done(state, value);
+                    return Ok(Moved::Ended(value));
                 }
             }
         }
@@ -98,8 +200,9 @@ pub(super) fn go(plan: &Plan, state: &mut RunState) -> Result<Effect, Failure> {
 }
 
 /// Where the effect under way was given this field.
-pub(super) fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceId> {
-    match &current(plan, state).ok()?.op {
+pub(super) fn given(plan: &Plan, state: &RunState, effect: &Address, field: &str) -> Option<PlaceId> {
+    let asker = state.others.get(&fibers::asker(state, effect)?)?;
+    match &step_of(plan, &asker.frames)?.op {
         Op::Write(write) => write.entries.iter().find(|entry| entry.field == field).map(|entry| entry.place),
         Op::Read(read) => read.pins.iter().find(|pin| pin.field == field).map(|pin| pin.place),
         Op::Set { .. }
@@ -113,6 +216,7 @@ pub(super) fn given(plan: &Plan, state: &RunState, field: &str) -> Option<PlaceI
         | Op::Link { .. }
         | Op::Call { .. }
         | Op::Return(_)
+        | Op::Await { .. }
         | Op::Fail(_) => None,
     }
 }
@@ -124,6 +228,7 @@ enum Flow {
     /// It set the position itself.
     Moved,
     Effect(Effect),
+    Wait(Blocked),
     Return(Value),
 }
 
@@ -181,6 +286,10 @@ fn perform(plan: &Plan, state: &mut RunState, step: &Step) -> Result<Flow, Failu
         Op::Return(value) => {
             let value = value.map(|value| evaluate(plan, state, value)).transpose()?;
             Ok(Flow::Return(value.unwrap_or_default()))
+        }
+        Op::Await { label, slot, wait } => {
+            let address = address::of(state, label)?;
+            waits::ask(plan, state, step.place, address, *slot, wait).map(Flow::Wait)
         }
         Op::Fail(why) => {
             let why = evaluate(plan, state, *why)?;
@@ -293,7 +402,7 @@ fn enter(
         let (name, wanted, found) = (&function.name, function.params.len(), args.len());
         return Err(journal(format!("`{name}` takes {wanted} arguments and was given {found}")));
     }
-    if state.frames.len() >= limits::CALLS {
+    if state.depth + state.frames.len() >= limits::CALLS {
         let chain = chain(plan, state, &function.name);
         return Err(program(format!("calls nest deeper than {}: {chain}", limits::CALLS)));
     }
@@ -334,12 +443,14 @@ fn done(state: &mut RunState, value: Value) -> Result<Effect, Failure> {
 }
 
 fn current<'p>(plan: &'p Plan, state: &RunState) -> Result<&'p Step, Failure> {
-    let frame = state.frames.last();
-    let step = frame.and_then(|frame| {
-        let open = frame.open.last()?;
-        plan.function(frame.function)?.blocks.get(open.block.0 as usize)?.0.get(open.at)
-    });
-    step.ok_or_else(|| damaged("a step is missing"))
+    step_of(plan, &state.frames).ok_or_else(|| damaged("a step is missing"))
+}
+
+/// The step that a stack of calls stands at.
+fn step_of<'p>(plan: &'p Plan, frames: &[Frame]) -> Option<&'p Step> {
+    let frame = frames.last()?;
+    let open = frame.open.last()?;
+    plan.function(frame.function)?.blocks.get(open.block.0 as usize)?.0.get(open.at)
 }
 
 fn at(failure: Failure, place: PlaceId) -> Failure {
@@ -352,7 +463,8 @@ fn kind_of(settlement: &Settlement) -> &'static str {
         Settlement::Written { .. } => "a write's answer",
         Settlement::Deleted => "a delete's answer",
         Settlement::Linked => "a link's answer",
-        Settlement::Refused(_) => "a refusal",
+        Settlement::Refused(_) | Settlement::Declined { .. } => "a refusal",
+        Settlement::Woken { .. } => "the end of a wait",
     }
 }
 

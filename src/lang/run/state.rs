@@ -12,16 +12,25 @@ use smol_str::SmolStr;
 
 use super::{
     eval::program,
-    io::{Address, Failure},
+    io::{Effect, Failure},
     limits,
 };
 use crate::plan::ir::{BlockId, FunctionIndex, PlaceId, Slot};
 
-/// One run.
+/// One run. It is made of fibers, one for each arm that is under way and one for the function that was fired; that
+/// which moves stands in the run itself, the others in `others`.
 #[derive(Debug, Clone, Default)]
 pub struct RunState {
     pub(super) now: Option<Timestamp>,
     pub(super) frames: Vec<Frame>,
+    pub(super) parent: Option<(u32, usize)>,
+    pub(super) depth: usize,
+    pub(super) current: u32,
+    pub(super) others: BTreeMap<u32, Fiber>,
+    pub(super) last_fiber: u32,
+    /// Whose call was settled last.
+    pub(super) served: u32,
+    /// Of the call that the fiber under way has just asked for.
     pub(super) waiting: Option<Waiting>,
     pub(super) over: bool,
     pub(super) scratch: Scratch,
@@ -61,7 +70,38 @@ impl RunState {
         self.over = true;
         self.waiting = None;
         self.frames.clear();
+        self.others.clear();
     }
+}
+
+/// A stack of calls of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Fiber {
+    pub(super) now: Option<Timestamp>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) stands: Stands,
+    /// The fiber that waits for it, and which of its arms this is.
+    pub(super) parent: Option<(u32, usize)>,
+    /// Calls that are open around it.
+    pub(super) depth: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Stands {
+    Ready,
+    Asks(Box<Effect>, Option<Waiting>),
+    Awaits(Box<Effect>),
+    Joins(Join),
+}
+
+/// Arms that are waited for.
+#[derive(Debug, Clone)]
+pub(super) struct Join {
+    pub(super) race: bool,
+    pub(super) slot: Option<Slot>,
+    pub(super) gave: Vec<Option<Value>>,
+    /// When the last of them ended.
+    pub(super) at: Option<Timestamp>,
 }
 
 /// One call of a function.
@@ -98,7 +138,6 @@ pub(super) struct Each {
 /// The effect that the step under way asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
-    pub(super) address: Address,
     /// Pins whose value is absent: they cannot be sent, so they are tested here.
     pub(super) unsent: Vec<SmolStr>,
 }

@@ -9,21 +9,29 @@ use crate::plan::ir::{PlaceId, Plan};
 #[must_use]
 pub fn trace(plan: &Plan, entries: &[Entry]) -> BTreeSet<PlaceId> {
     let (mut fired, mut answers) = (None, BTreeMap::new());
-    for entry in entries {
+    for (order, entry) in entries.iter().enumerate() {
         match entry {
             Entry::Started { plan: _, fired: with } => fired = Some(with.clone()),
             Entry::Settled { address, place: _, settlement, at: _ } => {
-                answers.insert(address.0.clone(), settlement.clone());
+                answers.insert(address.clone(), (order, settlement.clone()));
             }
-            Entry::Intent(_) | Entry::Decided { .. } | Entry::Attempt { .. } | Entry::Finished { .. } => {}
+            Entry::Intent(_)
+            | Entry::Waiting(_)
+            | Entry::Decided { .. }
+            | Entry::Attempt { .. }
+            | Entry::Finished { .. } => {}
         }
     }
     let mut state = RunState::watched();
     let Some(fired) = fired else { return BTreeSet::new() };
     let mut effects = step(plan, &mut state, Input::Fired(fired));
-    while let Some(Effect::Call { address, .. }) = effects.first() {
-        let Some(settlement) = answers.remove(&address.0) else { break };
-        effects = step(plan, &mut state, Input::Settled { address: address.clone(), settlement });
+    loop {
+        // Of several that are wanted, what was settled first.
+        let wanted = effects.iter().filter_map(Effect::address);
+        let first = wanted.filter_map(|address| Some((answers.get(address)?.0, address.clone()))).min();
+        let Some((_, address)) = first else { break };
+        let Some((_, settlement)) = answers.remove(&address) else { break };
+        effects = step(plan, &mut state, Input::Settled { address, settlement });
     }
     state.visited()
 }

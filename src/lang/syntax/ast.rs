@@ -281,6 +281,11 @@ pub enum StatementKind {
     },
     /// A call as a statement: a function, or `ERROR("why")`.
     Call(Expr),
+    /// `await sleep(2h)`, `x = await FIRST(PATH, 2d)`
+    Await {
+        bind: Option<Name>,
+        wait: Await,
+    },
     Return(Option<Expr>),
     /// Could not be read and was reported; whoever uses the name it would have bound says nothing more.
     Bad {
@@ -290,11 +295,33 @@ pub enum StatementKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
-    /// From `write` to the closing brace.
+    /// From `write` to the closing brace of the entries.
     pub span: Span,
     pub target: WriteTarget,
     pub unique: Vec<Unique>,
     pub entries: Vec<Entry>,
+    pub refused: Option<Refused>,
+}
+
+/// `else (why) { … }`: the way of a write that the system refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The word `else`.
+    pub word: Span,
+    /// `None` if it was left out, which was reported.
+    pub why: Option<Name>,
+    pub body: Block,
+}
+
+/// What a statement waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Await {
+    /// The word `await`.
+    pub word: Span,
+    /// From the name of the form to its `)`.
+    pub span: Span,
+    /// The form, as a call; arms are a list of closures.
+    pub call: Call,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -384,7 +411,7 @@ pub enum ExprKind {
     },
     List(Vec<ListItem>),
     Record(Vec<RecordItem>),
-    /// An argument of a built-in; nowhere else.
+    /// An argument of a built-in, or an arm of a wait; nowhere else.
     Closure(Box<Closure>),
     /// Could not be read and was reported.
     Bad,

@@ -263,6 +263,7 @@ impl Reader<'_> {
                 self.report(closure_place(head));
                 Built::bad(span)
             }
+            Rule::lone_await => self.lone_await(&node),
             Rule::when => self.when(node),
             _ => self.named(node),
         }

@@ -2,7 +2,9 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "the grammar's rules are many; each function reads a few of them")]
 
 use super::{
-    ast::{Block, Entry, Expr, ExprKind, IfAbsent, Name, Statement, StatementKind, Unique, Write, WriteTarget},
+    ast::{
+        Block, Entry, Expr, ExprKind, IfAbsent, Name, Refused, Statement, StatementKind, Unique, Write, WriteTarget,
+    },
     errors::What,
     pairs::{Children, Node, Reader, Rule},
 };
@@ -51,6 +53,7 @@ impl Reader<'_> {
                         | StatementKind::Delete { .. }
                         | StatementKind::Link { .. }
                         | StatementKind::Call(_)
+                        | StatementKind::Await { .. }
                         | StatementKind::Return(_)
                         | StatementKind::Bad { .. } => false,
                     };
@@ -117,10 +120,7 @@ impl Reader<'_> {
                 Some(StatementKind::Return(value))
             }
             Rule::choose => self.choose(node),
-            Rule::waiting => {
-                self.not_built(Span { end: span.start + 5, ..span }, "`await` is not built yet");
-                None
-            }
+            Rule::waiting => self.waiting(node, None),
             Rule::linking => {
                 let join = !self.source(span).starts_with("unlink");
                 let mut children = Children::of(node);
@@ -144,11 +144,7 @@ impl Reader<'_> {
                 Some(write) => StatementKind::Write { bind: Some(name), write },
                 None => StatementKind::Bad { bind: Some(name) },
             }),
-            Rule::waiting => {
-                let span = self.span(&value);
-                self.not_built(Span { end: span.start + 5, ..span }, "`await` is not built yet");
-                Some(StatementKind::Bad { bind: Some(name) })
-            }
+            Rule::waiting => self.waiting(value, Some(name)),
             _ => Some(StatementKind::Bind { name, value: self.expr(value) }),
         }
     }
@@ -291,11 +287,29 @@ impl Reader<'_> {
         while let Some(slot) = slots.take(Rule::entry_slot) {
             self.entry_slot(slot, &mut unique, &mut entries);
         }
-        if let Some(refused) = children.take(Rule::refused) {
-            let place = self.span(&refused);
-            self.not_built(Span { end: place.start + 4, ..place }, "`write … else (why)` is not built yet");
+        let refused = children.take(Rule::refused).and_then(|refused| self.refused(refused));
+        Some(Write { span: Span { end, ..span }, target, unique, entries, refused })
+    }
+
+    /// `else (why) { … }`
+    fn refused(&mut self, node: Node<'_>) -> Option<Refused> {
+        let mut children = Children::of(node);
+        let word = children.take(Rule::kw_else).map(|word| self.span(&word))?;
+        let word = Span { end: word.start + 4, ..word };
+        let why = children.take(Rule::word).map(|word| self.name(&word));
+        let block = children.take(Rule::block)?;
+        let brace = self.span(&block).start;
+        if why.is_none() {
+            let problem = Diagnostic::error(
+                codes::MOV_PARSE_UNEXPECTED,
+                word,
+                "the reason of the refusal needs a name: `else (why) { … }`",
+            )
+            .fix("write `else (why)`", Span { start: word.end, end: brace, ..word }, " (why) ");
+            self.report(problem);
         }
-        Some(Write { span: Span { end, ..span }, target, unique, entries })
+        let body = self.block(block);
+        Some(Refused { word, why, body })
     }
 
     fn entry_slot(&mut self, node: Node<'_>, unique: &mut Vec<Unique>, entries: &mut Vec<Entry>) {

@@ -66,6 +66,7 @@ impl Kept {
             before: new.before,
             at: instant(micros(new.at)),
             by: new.by,
+            fields: new.fields,
             depth: new.depth,
             cause: new.cause,
             state: standing.state,
@@ -87,7 +88,7 @@ impl Data {
         let kept = self.runs.get_mut(&id)?;
         let due = kept.standing.due;
         let answer = change(&mut kept.standing);
-        let (now_due, opens) = (kept.standing.due, kept.standing.state.keeps_turn());
+        let (now_due, opens) = (kept.standing.due, kept.standing.keeps_turn());
         let (listen, key) = (kept.new.listen.clone(), kept.new.key.clone());
         if due != now_due {
             let index = self.due.entry(listen.clone()).or_default();

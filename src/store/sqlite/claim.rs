@@ -1,17 +1,17 @@
 //! Handing out the runs whose turn it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 use sqlx::SqliteConnection;
 
 use super::{
-    codec::{KeptRun, column, first_place, run_at, run_columns},
+    codec::{ASIDE, KeptRun, column, first_place, name, run_at, run_columns},
     desk::{Changed, Desk, Loaded},
     error::Failure,
     op::{Claim, KeptClaim, Op},
     rows::{Rows, Values},
-    taking,
+    standing, taking,
     writer::Listens,
 };
 use crate::store::{RunId, rules::later};
@@ -20,9 +20,9 @@ use crate::store::{RunId, rules::later};
 pub(super) static CLAIMABLE: Rows = Rows::new(
     "WITH room(listen) AS (VALUES ",
     1,
-    ") SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
+    ") SELECT r.listen, r.due, r.id, r.state FROM room CROSS JOIN run r WHERE r.id IN \
      (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due = 0 ORDER BY c.id LIMIT ?) \
-     UNION ALL SELECT r.listen, r.due, r.id FROM room CROSS JOIN run r WHERE r.id IN \
+     UNION ALL SELECT r.listen, r.due, r.id, r.state FROM room CROSS JOIN run r WHERE r.id IN \
      (SELECT c.id FROM run c WHERE c.listen = room.listen AND c.due > 0 AND c.due <= ? ORDER BY c.due, c.id LIMIT ?)",
 );
 pub(super) static WHOLE: Rows = Rows::new(
@@ -42,7 +42,7 @@ pub(super) static JOURNALS: Rows = Rows::new(
 );
 
 pub(super) static CLAIM: Rows =
-    Rows::new("UPDATE run SET state = 1, owner = ?, fence = fence + 1, due = ? WHERE id IN (", 1, ")");
+    Rows::new("UPDATE run SET state = 1, owner = ?, fence = fence + 1, awaits = NULL, due = ? WHERE id IN (", 1, ")");
 
 /// Does every claim among the changes, one after the other.
 pub(super) async fn claim(
@@ -150,6 +150,10 @@ async fn choose(
         found.entry(column(row, 0)?).or_default().push((due, RunId(column(row, 2)?)));
     }
     let mut candidates: BTreeMap<i64, Vec<RunId>> = BTreeMap::new();
+    let mut aside = false;
+    for row in &rows {
+        aside |= column::<i64>(row, 3)? == ASIDE;
+    }
     for (listen, mut runs) in ready.into_iter().chain(past) {
         runs.sort_unstable();
         let room = rooms.get(&listen).copied().unwrap_or(0) as usize;
@@ -163,7 +167,38 @@ async fn choose(
     }
     chosen.sort_unstable();
     chosen.truncate(room.total as usize);
+    if aside {
+        take_back(connection, &mut chosen).await?;
+    }
     Ok(chosen)
+}
+
+pub(super) static RECORDS: Rows = Rows::new(
+    "WITH wanted(id) AS (VALUES ",
+    1,
+    ") SELECT r.id, r.listen, r.key, r.state, EXISTS (SELECT 1 FROM run o WHERE o.listen = r.listen AND o.key = r.key \
+     AND o.state < 5 AND o.state = 1) FROM wanted w CROSS JOIN run r ON r.id = w.id ORDER BY r.state = 9 DESC, r.id",
+);
+
+/// Parked runs that did not keep their record's turn take it back; one whose record is worked on waits.
+async fn take_back(connection: &mut SqliteConnection, chosen: &mut Vec<RunId>) -> Result<(), Failure> {
+    let bind = |values: &mut Values, run: &RunId| {
+        values.bind(run.0);
+    };
+    let mut taken: BTreeSet<(i64, SmolStr)> = BTreeSet::new();
+    let mut left = Vec::new();
+    for row in RECORDS.over(chosen, bind).fetch(connection).await? {
+        let record = (column(&row, 1)?, name(&row, 2)?);
+        let (aside, busy) = (column::<i64>(&row, 3)? == ASIDE, column::<bool>(&row, 4)?);
+        if taken.contains(&record) || aside && busy {
+            left.push(RunId(column(&row, 0)?));
+        } else if aside {
+            sqlx::query(standing::TAKE_TURN).bind(record.0).bind(record.1.as_str()).execute(&mut *connection).await?;
+            taken.insert(record);
+        }
+    }
+    chosen.retain(|run| !left.contains(run));
+    Ok(())
 }
 
 /// When they are due, and which.

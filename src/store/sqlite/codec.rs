@@ -31,9 +31,18 @@ pub(super) fn run_at(place: i64) -> RunId {
     RunId(place >> JOURNAL_BITS)
 }
 
-/// A state's number; those below 5 keep their record's turn, 0 and 2 may be claimed. The SQL says the same.
+/// The number of a parked run that does not keep its record's turn.
+pub(super) const ASIDE: i64 = 9;
+
+/// A standing's number.
+pub(super) fn standing_code(standing: &Standing) -> i64 {
+    if standing.aside { ASIDE } else { state_code(standing.state) }
+}
+
+/// A state's number; those below 5 keep their record's turn, -1, 0 and 2 may be claimed. The SQL says the same.
 pub(super) fn state_code(state: State) -> i64 {
     match state {
+        State::Waiting => -1,
         State::Ready => 0,
         State::Running => 1,
         State::Retry => 2,
@@ -47,6 +56,9 @@ pub(super) fn state_code(state: State) -> i64 {
 }
 
 pub(super) fn state(code: i64) -> Result<State, StoreError> {
+    if code == ASIDE {
+        return Ok(State::Waiting);
+    }
     State::ALL.into_iter().find(|state| state_code(*state) == code).ok_or_else(|| damaged("a run's state"))
 }
 
@@ -58,7 +70,7 @@ pub(super) fn kind_code(kind: ChangeKind) -> i64 {
     }
 }
 
-fn kind(code: i64) -> Result<ChangeKind, StoreError> {
+pub(super) fn kind(code: i64) -> Result<ChangeKind, StoreError> {
     match code {
         0 => Ok(ChangeKind::Created),
         1 => Ok(ChangeKind::Updated),
@@ -134,7 +146,8 @@ pub(super) fn optional_name(row: &SqliteRow, at: usize) -> Result<Option<SmolStr
 /// The columns that [`standing`] reads, in its order.
 macro_rules! standing_columns {
     () => {
-        "r.state, r.reason, r.attempts, r.not_before, r.fence, r.owner, r.plan, r.finished, r.due"
+        "r.state, r.reason, r.attempts, r.not_before, r.fence, r.owner, r.plan, r.finished, r.due, \
+         r.awaits"
     };
 }
 pub(super) use standing_columns;
@@ -150,6 +163,8 @@ pub(super) fn standing(row: &SqliteRow, from: usize) -> Result<Standing, StoreEr
         plan: optional_name(row, from + 6)?.map(lf_lang::plan::PlanId),
         finished: column(row, from + 7)?,
         due: column(row, from + 8)?,
+        awaits: column(row, from + 9)?,
+        aside: column::<i64>(row, from)? == ASIDE,
     })
 }
 
@@ -158,7 +173,7 @@ macro_rules! run_columns {
     () => {
         concat!(
             "r.id, l.name, r.key, r.delivery, r.kind, r.at, r.\"by\", r.depth, r.cause, r.taken_in, c.record, \
-             c.before, ",
+             c.before, c.fields, ",
             $crate::store::sqlite::codec::standing_columns!()
         )
     };
@@ -180,6 +195,7 @@ pub(super) struct KeptRun {
     taken_in: i64,
     record: String,
     before: Option<String>,
+    fields: Option<String>,
     pub(super) standing: Standing,
 }
 
@@ -198,7 +214,8 @@ impl KeptRun {
             taken_in: column(row, 9)?,
             record: column(row, 10)?,
             before: column(row, 11)?,
-            standing: standing(row, 12)?,
+            fields: column(row, 12)?,
+            standing: standing(row, 13)?,
         })
     }
 
@@ -221,6 +238,7 @@ impl KeptRun {
             before: self.before.as_deref().map(record).transpose()?,
             at: instant(self.at),
             by: self.by,
+            fields: self.fields.as_deref().map(|fields| parse(fields, "a change's fields")).transpose()?,
             depth: self.depth,
             cause: self.cause.map(RunId),
             state: self.standing.state,

@@ -12,7 +12,7 @@ use super::{
     rows::{Rows, Values},
     standing,
 };
-use crate::store::{RunId, StoreError};
+use crate::store::{Park, Release, RunId, StoreError};
 
 pub(super) static ENTRIES: Rows = Rows::new("INSERT INTO entry (place, body) VALUES ", 2, "");
 
@@ -26,6 +26,7 @@ struct Sheet<'o> {
     expect: Vec<&'o Expectation>,
     /// Records whose turn is free.
     turns: Vec<(i64, SmolStr)>,
+    parked: Vec<(RunId, &'o Park)>,
 }
 
 pub(super) fn missing(run: RunId) -> StoreError {
@@ -80,6 +81,9 @@ pub(super) async fn write(connection: &mut SqliteConnection, desk: &mut Desk, op
     put(connection, &sheet).await?;
     standing::write_back(connection, &loaded).await?;
     standing::pass_turn(connection, &sheet.turns, 0).await?;
+    for (run, park) in sheet.parked {
+        standing::wake_if_heard(connection, run, park).await?;
+    }
     for (id, run) in loaded {
         desk.put(id, run);
     }
@@ -125,6 +129,11 @@ fn release<'o>(run: &mut Loaded, end: &'o End, sheet: &mut Sheet<'o>) -> Result<
     run.standing = standing;
     run.changed = Changed { all: true, ..run.changed };
     sheet.turns.push((run.listen, run.key.clone()));
+    if let Release::Park(park) = &end.release
+        && !park.awaits.is_empty()
+    {
+        sheet.parked.push((end.run, park));
+    }
     Ok(())
 }
 

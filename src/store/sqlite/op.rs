@@ -40,6 +40,7 @@ pub(super) struct TakeIn {
     pub(super) runs: Vec<NewRun>,
     pub(super) fulfilled: Vec<i64>,
     pub(super) position: Option<Position>,
+    pub(super) wakes: bool,
     pub(super) now: i64,
 }
 
@@ -53,6 +54,8 @@ pub(super) struct NewRun {
     pub(super) before: Option<String>,
     pub(super) at: i64,
     pub(super) by: Option<SmolStr>,
+    pub(super) fields: Option<Vec<SmolStr>>,
+    pub(super) debounce: Option<Duration>,
     pub(super) depth: u32,
     pub(super) cause: Option<i64>,
     pub(super) state: State,

@@ -28,7 +28,8 @@ use crate::store::{
 
 const POSITION: &str = "SELECT cursor, baseline_done, listing FROM listen WHERE name = ?1 AND placed";
 const LISTENS: &str = "SELECT l.name FROM listen l \
-     WHERE l.placed OR EXISTS (SELECT 1 FROM run r WHERE r.listen = l.id AND r.state < 5) ORDER BY l.name";
+     WHERE l.placed OR EXISTS (SELECT 1 FROM run r WHERE r.listen = l.id AND r.state < 5) \
+     OR EXISTS (SELECT 1 FROM run r WHERE r.listen = l.id AND r.state = 9) ORDER BY l.name";
 const COUNT_SEEN: &str = "SELECT count(*) FROM seen WHERE listen = (SELECT id FROM listen WHERE name = ?1)";
 const KEYS: &str = "SELECT key FROM seen WHERE listen = (SELECT id FROM listen WHERE name = ?1) AND key >= ?2 \
      ORDER BY key LIMIT 1000";
@@ -36,7 +37,7 @@ const EXPECTATIONS: &str = "SELECT id, watcher, connection, ty, key, fields, run
      WHERE watcher = ?1 AND id > ?2 ORDER BY id";
 const WATCHED: &str = "SELECT count(*) FROM expectation WHERE watcher = ?1";
 const OPEN: &str = "SELECT (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state < 5) \
-     - (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state IN (3, 4)) FROM listen l WHERE l.name = ?1";
+     - (SELECT count(*) FROM run r WHERE r.listen = l.id AND r.state IN (-1, 3, 4)) FROM listen l WHERE l.name = ?1";
 const NEXT_DUE: &str = "SELECT min((SELECT min(r.due) FROM run r WHERE r.listen = l.id AND r.due > ?1)) \
      FROM listen l WHERE l.off IS NULL";
 const SWITCHED_OFF: &str = "SELECT name, off FROM listen WHERE off IS NOT NULL";
@@ -218,12 +219,12 @@ impl Reader {
 
     pub(super) async fn counts(&self) -> Result<BTreeMap<(SmolStr, State), u64>, StoreError> {
         let rows = sqlx::query(COUNTS).fetch_all(&self.0).await?;
-        rows.iter()
-            .map(|row| {
-                let state = codec::state(column(row, 1)?)?;
-                Ok(((name(row, 0)?, state), column::<i64>(row, 2)?.unsigned_abs()))
-            })
-            .collect()
+        let mut counts = BTreeMap::new();
+        for row in &rows {
+            let state = codec::state(column(row, 1)?)?;
+            *counts.entry((name(row, 0)?, state)).or_default() += column::<i64>(row, 2)?.unsigned_abs();
+        }
+        Ok(counts)
     }
 }
 
@@ -243,6 +244,9 @@ fn listing(filter: &Filter) -> Result<(String, SqliteArguments), StoreError> {
     if let Some(listen) = &filter.listen {
         add(&mut sql, " AND r.listen = (SELECT id FROM listen WHERE name = ?)", values.add(listen.as_str()))?;
     }
+    if filter.listen.is_none() {
+        sql.push_str(" AND l.name NOT LIKE 'await %'");
+    }
     if let Some(key) = &filter.key {
         add(&mut sql, " AND r.key = ?", values.add(key.as_str()))?;
     }
@@ -253,7 +257,10 @@ fn listing(filter: &Filter) -> Result<(String, SqliteArguments), StoreError> {
         add(&mut sql, " AND r.id > ?", values.add(after.0))?;
     }
     if !filter.states.is_empty() {
-        let states: Vec<String> = filter.states.iter().map(|state| state_code(*state).to_string()).collect();
+        let mut states: Vec<String> = filter.states.iter().map(|state| state_code(*state).to_string()).collect();
+        if filter.states.contains(&State::Waiting) {
+            states.push(codec::ASIDE.to_string());
+        }
         sql.push_str(" AND r.state IN (");
         sql.push_str(&states.join(", "));
         sql.push(')');

@@ -31,7 +31,7 @@ pub(super) async fn do_all(connection: &mut SqliteConnection, desk: &mut Desk, o
 
 const FIND_LISTEN: &str = "SELECT id FROM listen WHERE name = ?1";
 const CANCEL_ALL: &str = "UPDATE run SET fence = fence + (state = 1), state = 8, owner = NULL, not_before = NULL, \
-     due = NULL, finished = ?2 WHERE listen = ?1 AND state < 5";
+     due = NULL, awaits = NULL, finished = ?2 WHERE listen = ?1 AND (state < 5 OR state = 9)";
 const FORGET_ALL: &str = "DELETE FROM seen WHERE listen = ?1";
 const UNPLACE: &str =
     "UPDATE listen SET placed = 0, cursor = NULL, baseline_done = 0, listing = 0, off = NULL WHERE id = ?1";

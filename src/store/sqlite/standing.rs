@@ -6,17 +6,20 @@ use smol_str::SmolStr;
 use sqlx::SqliteConnection;
 
 use super::{
-    codec::state_code,
+    codec::standing_code,
     desk::Loaded,
     rows::{Rows, Values},
 };
-use crate::store::{RunId, rules::Standing};
+use crate::store::{
+    Park, RunId,
+    rules::{Standing, awaited},
+};
 
 pub(super) static STORE: Rows = Rows::new(
-    "WITH v(id, state, reason, attempts, not_before, fence, owner, plan, finished, due) AS (VALUES ",
-    10,
+    "WITH v(id, state, reason, attempts, not_before, fence, owner, plan, finished, due, awaits) AS (VALUES ",
+    11,
     ") UPDATE run SET state = v.state, reason = v.reason, attempts = v.attempts, not_before = v.not_before, \
-     fence = v.fence, owner = v.owner, plan = v.plan, finished = v.finished, due = v.due FROM v WHERE run.id = v.id",
+     fence = v.fence, owner = v.owner, plan = v.plan, finished = v.finished, due = v.due, awaits = v.awaits FROM v WHERE run.id = v.id",
 );
 
 /// Writes standings back.
@@ -27,7 +30,7 @@ pub(super) async fn store(
     let bind = |values: &mut Values, (id, standing): &(RunId, &Standing)| {
         values
             .bind(id.0)
-            .bind(state_code(standing.state))
+            .bind(standing_code(standing))
             .bind(standing.reason.as_deref())
             .bind(i64::from(standing.attempts))
             .bind(standing.not_before)
@@ -35,7 +38,8 @@ pub(super) async fn store(
             .bind(standing.owner.as_deref())
             .bind(standing.plan.as_ref().map(|plan| plan.0.as_str()))
             .bind(standing.finished)
-            .bind(standing.due);
+            .bind(standing.due)
+            .bind(standing.awaits.as_deref());
     };
     STORE.over(standings, bind).run(connection).await.map(drop)
 }
@@ -86,7 +90,7 @@ pub(super) static PASS_TURN: Rows = Rows::new(
     "WITH v(listen, key) AS (VALUES ",
     2,
     ") UPDATE run SET due = max(coalesce(not_before, 0), ?) WHERE id IN (SELECT (SELECT o.id FROM run o \
-     WHERE o.listen = v.listen AND o.key = v.key AND o.state < 5 ORDER BY o.id LIMIT 1) FROM v) AND state IN (0, 2)",
+     WHERE o.listen = v.listen AND o.key = v.key AND o.state < 5 ORDER BY o.id LIMIT 1) FROM v) AND state IN (-1, 0, 2)",
 );
 
 /// Gives each record's turn to its oldest open run, to be claimed not before `floor`. INVARIANT: none of the record's
@@ -103,6 +107,33 @@ pub(super) async fn pass_turn(
         values.bind(floor);
     };
     PASS_TURN.over_with(records, record, rest).run(connection).await.map(drop)
+}
+
+pub(super) const WAKE: &str = "UPDATE run SET due = 0, not_before = NULL \
+     WHERE awaits IS NOT NULL AND state IN (-1, 9) AND due IS NOT NULL AND instr(awaits, ?1) > 0";
+
+/// Lets the parked runs look again that wait for this listen.
+pub(super) async fn wake(connection: &mut SqliteConnection, listen: &str) -> Result<(), sqlx::Error> {
+    sqlx::query(WAKE).bind(awaited(listen)).execute(connection).await.map(drop)
+}
+
+pub(super) const HEARD: &str = "SELECT 1 FROM run h JOIN listen l ON l.id = h.listen WHERE h.id > ?1 AND l.name = ?2";
+pub(super) const WAKE_ONE: &str = "UPDATE run SET due = 0, not_before = NULL WHERE id = ?1 AND due IS NOT NULL";
+
+/// Lets a run that was just parked look again if what it waits for came since it last looked.
+pub(super) async fn wake_if_heard(
+    connection: &mut SqliteConnection,
+    run: RunId,
+    park: &Park,
+) -> Result<(), sqlx::Error> {
+    for listen in &park.awaits {
+        let heard =
+            sqlx::query(HEARD).bind(park.after.0).bind(listen.as_str()).fetch_optional(&mut *connection).await?;
+        if heard.is_some() {
+            return sqlx::query(WAKE_ONE).bind(run.0).execute(connection).await.map(drop);
+        }
+    }
+    Ok(())
 }
 
 pub(super) const RUNNING: &str = "SELECT 1 FROM run WHERE listen = ?1 AND key = ?2 AND state < 5 AND state = 1 LIMIT 1";

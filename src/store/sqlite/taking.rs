@@ -6,13 +6,17 @@ use smol_str::SmolStr;
 use sqlx::{Row as _, SqliteConnection};
 
 use super::{
-    codec::{column, name, state_code},
+    codec::{column, kind, kind_code, name, parse, standing as standing_at, standing_columns, state_code, text},
     error::Failure,
     op::{NewRun, Op, TakeIn},
     rows::{Rows, Values},
+    standing,
     writer::Listens,
 };
-use crate::store::{RunId, State, rules::Standing};
+use crate::store::{
+    RunId, State,
+    rules::{Standing, United, debounced, united},
+};
 
 pub(super) static ADD_LISTENS: Rows = Rows::new("INSERT INTO listen (name) VALUES ", 1, " ON CONFLICT DO NOTHING");
 pub(super) static FIND_LISTENS: Rows =
@@ -94,9 +98,21 @@ pub(super) async fn take_in(
         values.bind(*id);
     };
     FULFIL.over(&fulfilled, fulfil).run(connection).await?;
-    for (batch, id) in insert(connection, coming).await? {
+    // Those that wait for more of their record go one by one.
+    let (gathering, plain): (Vec<_>, Vec<_>) =
+        coming.into_iter().partition(|coming| coming.run.debounce.is_some() && coming.standing.state == State::Ready);
+    let mut new = insert(connection, plain).await?;
+    for coming in gathering {
+        new.extend(gather(connection, coming).await?);
+    }
+    for (batch, id) in new {
         if let Some(Ok(ids)) = answers.get_mut(batch) {
             ids.push(id);
+        }
+    }
+    for (job, answer) in jobs.iter().zip(&answers) {
+        if job.input.wakes && answer.as_ref().is_ok_and(|ids| !ids.is_empty()) {
+            standing::wake(connection, &job.input.listen).await?;
         }
     }
     for (job, answer) in jobs.iter_mut().zip(answers) {
@@ -158,11 +174,11 @@ pub(super) static OPEN: Rows = Rows::new(
 pub(super) const LAST_RUN: &str = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'run'";
 pub(super) static RUNS: Rows = Rows::new(
     "INSERT INTO run (id, listen, key, delivery, kind, at, \"by\", depth, cause, state, reason, attempts, fence, \
-     taken_in, finished, due) VALUES ",
-    16,
+     taken_in, finished, due, not_before) VALUES ",
+    17,
     "",
 );
-pub(super) static CHANGES: Rows = Rows::new("INSERT INTO change (run, record, before) VALUES ", 3, "");
+pub(super) static CHANGES: Rows = Rows::new("INSERT INTO change (run, record, before, fields) VALUES ", 4, "");
 
 /// Stores those that are new; answers their ids with the batch of each.
 async fn insert(connection: &mut SqliteConnection, coming: Vec<Coming<'_>>) -> Result<Vec<(usize, RunId)>, Failure> {
@@ -197,17 +213,71 @@ async fn insert(connection: &mut SqliteConnection, coming: Vec<Coming<'_>>) -> R
             && open.insert((coming.listen, coming.run.key.clone()))
             && coming.standing.state == State::Ready
         {
-            coming.standing.due = Some(0);
+            coming.standing.due = Some(coming.standing.not_before.unwrap_or(0));
         }
     }
     let last: i64 = sqlx::query(LAST_RUN).fetch_one(&mut *connection).await?.try_get(0)?;
     let new: Vec<(i64, Coming<'_>)> = (last + 1..).zip(new).collect();
     RUNS.over(&new, bind_run).run(connection).await?;
     let change = |values: &mut Values, (id, coming): &(i64, Coming<'_>)| {
-        values.bind(*id).bind(coming.run.record.as_str()).bind(coming.run.before.as_deref());
+        let fields = coming.run.fields.as_ref().and_then(|fields| text(fields).ok());
+        values.bind(*id).bind(coming.run.record.as_str()).bind(coming.run.before.as_deref()).bind(fields);
     };
     CHANGES.over(&new, change).run(connection).await?;
     Ok(new.into_iter().map(|(id, coming)| (coming.batch, RunId(id))).collect())
+}
+
+pub(super) const LAST_OF_RECORD: &str = concat!(
+    "SELECT r.id, r.kind, r.taken_in, c.fields, ",
+    standing_columns!(),
+    " FROM run r JOIN change c ON c.run = r.id WHERE r.listen = ?1 AND r.key = ?2 AND r.state < 5 \
+     ORDER BY r.id DESC LIMIT 1"
+);
+pub(super) const GATHER: &str = "UPDATE run SET kind = ?2, at = ?3, \"by\" = ?4, depth = max(depth, ?5), \
+     cause = coalesce(?6, cause), not_before = ?7, due = CASE WHEN due IS NULL THEN NULL ELSE ?7 END WHERE id = ?1";
+pub(super) const GATHER_CHANGE: &str = "UPDATE change SET record = ?2, fields = ?3 WHERE run = ?1";
+
+/// A change that waits for more of its record: one with the record's last run, if that still waits, else a new run.
+async fn gather(connection: &mut SqliteConnection, mut coming: Coming<'_>) -> Result<Vec<(usize, RunId)>, Failure> {
+    let (run, now) = (coming.run, coming.now);
+    let Some(length) = run.debounce else { return insert(connection, vec![coming]).await };
+    let last = sqlx::query(LAST_OF_RECORD).bind(coming.listen).bind(run.key.as_str());
+    let last = last.fetch_optional(&mut *connection).await?;
+    let waits = match &last {
+        Some(row) => standing_at(row, 4)?.is_gathering(),
+        None => false,
+    };
+    let Some(row) = last.filter(|_| waits) else {
+        coming.standing.not_before = Some(debounced(now, now, length));
+        return insert(connection, vec![coming]).await;
+    };
+    let deliver = |values: &mut Values, coming: &&Coming<'_>| {
+        values.bind(coming.listen).bind(coming.run.delivery.as_str()).bind(coming.now);
+    };
+    if DELIVER.over(&[&coming], deliver).run(&mut *connection).await? == 0 {
+        return Ok(Vec::new());
+    }
+    let id: i64 = column(&row, 0)?;
+    let fields: Option<Vec<SmolStr>> = match column::<Option<&str>>(&row, 3)? {
+        Some(fields) => Some(parse(fields, "a change's fields")?),
+        None => None,
+    };
+    let before = (kind(column(&row, 1)?)?, fields.as_deref());
+    let United { kind, fields } = united(before, (kind(run.kind)?, run.fields.as_deref()));
+    let until = debounced(column(&row, 2)?, now, length);
+    sqlx::query(GATHER)
+        .bind(id)
+        .bind(kind_code(kind))
+        .bind(run.at)
+        .bind(run.by.as_deref())
+        .bind(i64::from(run.depth))
+        .bind(run.cause)
+        .bind(until)
+        .execute(&mut *connection)
+        .await?;
+    let fields = fields.map(|fields| text(&fields)).transpose()?;
+    sqlx::query(GATHER_CHANGE).bind(id).bind(run.record.as_str()).bind(fields).execute(connection).await?;
+    Ok(Vec::new())
 }
 
 fn bind_run(values: &mut Values, (id, coming): &(i64, Coming<'_>)) {
@@ -228,5 +298,6 @@ fn bind_run(values: &mut Values, (id, coming): &(i64, Coming<'_>)) {
         .bind(standing.fence)
         .bind(*now)
         .bind(standing.finished)
-        .bind(standing.due);
+        .bind(standing.due)
+        .bind(standing.not_before);
 }

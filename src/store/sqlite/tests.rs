@@ -20,6 +20,8 @@ fn change(listen: &str, key: &str, delivery: &str) -> NewRun {
         kind: lf_module::call::ChangeKind::Created,
         record: [("Name", "Ann")].into_iter().map(|(name, value)| (name, value.into())).collect(),
         before: None,
+        fields: None,
+        debounce: None,
         at: instant(0),
         by: None,
         depth: 0,

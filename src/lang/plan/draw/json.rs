@@ -57,6 +57,7 @@ fn function(graph: &Graph, function: &Function) -> Value {
         "signature": function.signature,
         "at": at(&function.at),
         "effects": function.effects.iter().map(effect).collect::<Vec<_>>(),
+        "waits": (!function.waits.is_empty()).then(|| graph.waits_text(function)),
         "calls": function.calls.iter().map(|called| named(graph, *called)).collect::<Vec<_>>(),
     })
 }

@@ -65,7 +65,10 @@ fn function(graph: &Graph, function: &Function) -> String {
     for called in function.calls.iter().filter_map(|called| graph.functions.get(*called)) {
         line(&mut out, format_args!("{:7}  {}", "calls", called.name));
     }
-    if function.effects.is_empty() && function.calls.is_empty() {
+    if !function.waits.is_empty() {
+        line(&mut out, format_args!("{:7}  {}", "waits", graph.waits_text(function)));
+    }
+    if function.effects.is_empty() && function.calls.is_empty() && function.waits.is_empty() {
         line(&mut out, format_args!("touches no system"));
     }
     out

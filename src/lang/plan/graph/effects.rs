@@ -3,11 +3,11 @@
 use indexmap::{IndexMap, IndexSet};
 use smol_str::SmolStr;
 
-use super::{Effect, FunctionIndex, Verb};
+use super::{Effect, FunctionIndex, Verb, Waits};
 use crate::{
     check::typed::{
-        Block, ClosureBody, Expr, ExprKind, Function, Hop, Item, Path, PathStart, RecordItem, StatementKind, Way,
-        Write, WriteTarget,
+        Block, ClosureBody, Expr, ExprKind, Function, Hop, Item, Path, PathStart, RecordItem, StatementKind, WaitKind,
+        Way, Write, WriteTarget,
     },
     types::{Ty, TypeRef},
 };
@@ -16,20 +16,21 @@ use crate::{
 pub(super) struct Effects {
     pub(super) effects: Vec<Effect>,
     pub(super) calls: Vec<FunctionIndex>,
+    pub(super) waits: Vec<Waits>,
 }
 
 /// What a function does by itself. Types that are new to the picture are put in.
 pub(super) fn of(function: &Function, types: &mut IndexSet<TypeRef>) -> Effects {
-    let mut row = Row { types, found: IndexMap::new(), calls: IndexSet::new() };
+    let mut row = Row { types, found: IndexMap::new(), calls: IndexSet::new(), waits: IndexSet::new() };
     row.block(&function.body);
-    let Row { types: _, found, calls } = row;
+    let Row { types: _, found, calls, waits } = row;
     let effects = found.into_iter().map(|((verb, on), (fields, by))| Effect {
         verb,
         on,
         fields: fields.into_iter().collect(),
         by: by.into_iter().collect(),
     });
-    Effects { effects: effects.collect(), calls: calls.into_iter().collect() }
+    Effects { effects: effects.collect(), calls: calls.into_iter().collect(), waits: waits.into_iter().collect() }
 }
 
 type Names = IndexSet<SmolStr>;
@@ -38,6 +39,7 @@ struct Row<'t> {
     types: &'t mut IndexSet<TypeRef>,
     found: IndexMap<(Verb, usize), (Names, Names)>,
     calls: IndexSet<FunctionIndex>,
+    waits: IndexSet<Waits>,
 }
 
 impl Row<'_> {
@@ -51,7 +53,12 @@ impl Row<'_> {
             match &statement.kind {
                 StatementKind::Bind { value, local: _ } => self.expr(value),
                 StatementKind::Do(value) | StatementKind::Fail(value) => self.expr(value),
-                StatementKind::Write { write, bind: _ } => self.write(write),
+                StatementKind::Write { write, refused, bind: _ } => {
+                    self.write(write);
+                    if let Some(refused) = refused {
+                        self.block(&refused.body);
+                    }
+                }
                 StatementKind::Delete { target } => {
                     self.expr(target);
                     if let Some(on) = target.ty.described() {
@@ -65,6 +72,7 @@ impl Row<'_> {
                         self.effect(Verb::Links, on).0.insert(edge.clone());
                     }
                 }
+                StatementKind::Await { wait, bind: _ } => self.wait(&wait.kind),
                 StatementKind::Each { path, body } => {
                     self.path(path);
                     self.block(body);
@@ -81,6 +89,38 @@ impl Row<'_> {
                 StatementKind::Return(value) => {
                     if let Some(value) = value {
                         self.expr(value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, wait: &WaitKind) {
+        match wait {
+            WaitKind::Sleep(length) => {
+                self.waits.insert(Waits::Time);
+                self.expr(length);
+            }
+            WaitKind::First { on, item: _, pins, filter, every: _, most } => {
+                let (index, _) = self.types.insert_full(on.clone());
+                self.waits.insert(Waits::Record(index));
+                let (_, by) = self.effect(Verb::Reads, on);
+                by.extend(pins.iter().map(|(name, _)| name.clone()));
+                for value in pins.iter().map(|(_, value)| value).chain(filter).chain([most]) {
+                    self.expr(value);
+                }
+            }
+            WaitKind::Until { condition, every, most } => {
+                self.waits.insert(Waits::Condition);
+                for value in [condition, every, most] {
+                    self.expr(value);
+                }
+            }
+            WaitKind::Arms { race: _, arms } => {
+                for arm in arms {
+                    match arm {
+                        ClosureBody::Value(value) => self.expr(value),
+                        ClosureBody::Block(block) => self.block(block),
                     }
                 }
             }

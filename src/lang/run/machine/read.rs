@@ -39,9 +39,9 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, read: &Read
         if value.is_absent() { unsent.push(field.clone()) } else { pins.set(field.clone(), value) }
     }
     let address = address::of(state, &read.label)?;
-    state.waiting = Some(Waiting { address: address.clone(), unsent });
+    state.waiting = Some(Waiting { unsent });
     let request = Request::Read { ty: read.on.ty.clone(), origin, pins };
-    Ok(Effect::Call { address, place, connection: read.on.connection, request })
+    Ok(Effect::Call { address, place, connection: read.on.connection, request, declines: false })
 }
 
 pub(super) fn settle(

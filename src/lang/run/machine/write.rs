@@ -9,10 +9,10 @@ use lf_module::{
 
 use smol_str::SmolStr;
 
-use super::{address, evaluate, position, set};
+use super::{address, evaluate, open, position, set};
 use crate::{
     check::typed::EntryMode,
-    plan::ir::{ExprId, PlaceId, Plan, Write, WriteTarget},
+    plan::ir::{ExprId, PlaceId, Plan, Refused, Write, WriteTarget},
     run::{
         eval::{drift, journal, program},
         io::{Effect, Entry, Failure, Request, Target, WriteRequest},
@@ -56,9 +56,9 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, write: &Wri
         Target::Update { .. } => Vec::new(),
     };
     let address = address::of(state, &write.label)?;
-    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
+    state.waiting = Some(Waiting { unsent: Vec::new() });
     let request = Request::Write(WriteRequest { ty: write.on.ty.clone(), target, entries, unique });
-    Ok(Effect::Call { address, place, connection: write.on.connection, request })
+    Ok(Effect::Call { address, place, connection: write.on.connection, request, declines: write.refused.is_some() })
 }
 
 /// One line of `unique by`; `None` if a value is absent or blank, since that identifies nothing.
@@ -85,8 +85,9 @@ pub(super) fn delete(
     let record = evaluate(plan, state, target)?;
     let key = key_of(&record, &on.ty, "deleted")?;
     let address = address::of(state, label)?;
-    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
-    Ok(Effect::Call { address, place, connection: on.connection, request: Request::Delete { ty: on.ty.clone(), key } })
+    state.waiting = Some(Waiting { unsent: Vec::new() });
+    let request = Request::Delete { ty: on.ty.clone(), key };
+    Ok(Effect::Call { address, place, connection: on.connection, request, declines: false })
 }
 
 pub(super) fn link(
@@ -102,9 +103,9 @@ pub(super) fn link(
     let to = evaluate(plan, state, to)?;
     let to = key_of(&to, &position(&to, verb)?.ty, verb)?;
     let address = address::of(state, label)?;
-    state.waiting = Some(Waiting { address: address.clone(), unsent: Vec::new() });
+    state.waiting = Some(Waiting { unsent: Vec::new() });
     let request = Request::Link { tie: Tie { ty: on.ty.clone(), key, edge: edge.clone(), to }, join };
-    Ok(Effect::Call { address, place, connection: on.connection, request })
+    Ok(Effect::Call { address, place, connection: on.connection, request, declines: false })
 }
 
 fn key_of(record: &Value, ty: &SmolStr, verb: &str) -> Result<Key, Failure> {
@@ -123,4 +124,21 @@ pub(super) fn settle(state: &mut RunState, write: &Write, handle: &Value, create
         handle.fields.set("created", Value::Bool(created));
     }
     set(state, slot, Value::Position(Arc::new(handle)))
+}
+
+/// The system refused: its way is taken, and what the write would have bound is absent.
+pub(super) fn declined(
+    state: &mut RunState,
+    write: &Write,
+    refused: &Refused,
+    text: String,
+    status: Option<i64>,
+) -> Result<(), Failure> {
+    if let Some(slot) = write.slot {
+        set(state, slot, Value::Absent)?;
+    }
+    let status = status.map_or(Value::Absent, |status| Value::Number(status.into()));
+    set(state, refused.why, Value::record(Record::from_iter([("text", Value::text(text)), ("status", status)])))?;
+    open(state, refused.body, None);
+    Ok(())
 }

@@ -114,7 +114,7 @@ pub(super) fn entry(field: &str, value: Expr) -> Entry {
 
 pub(super) fn create(bound: Option<u32>, on: TypeRef, entries: Vec<Entry>) -> Statement {
     let write = Write { span: span(), on, target: WriteTarget::Create, unique: Vec::new(), entries };
-    statement(StatementKind::Write { bind: bound.map(LocalId), write })
+    statement(StatementKind::Write { bind: bound.map(LocalId), write, refused: None })
 }
 
 pub(super) fn hop(id: u32, on: TypeRef, count: Count) -> Hop {
@@ -176,6 +176,8 @@ pub(super) fn listen(fire: u32) -> Listen {
             retry: 3,
             echo: false,
             timeout: SignedDuration::from_mins(10),
+            go: false,
+            debounce: None,
         },
     }
 }
@@ -221,6 +223,7 @@ pub(super) fn run_with(
     loop {
         match effects.pop().expect("a step has an effect") {
             Effect::Finish(finish) => return (calls, finish),
+            Effect::Await { address, .. } => panic!("`{address}` is waited for"),
             Effect::Call { address, request, .. } => {
                 let settlement = answer(&address.0, &request);
                 calls.push((address.0.to_string(), request));

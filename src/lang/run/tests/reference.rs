@@ -82,7 +82,7 @@ impl Reference<'_> {
                 locals.insert(local.0, value);
             }
             StatementKind::Do(value) => drop(self.expr(value, locals)?),
-            StatementKind::Write { bind, write } => {
+            StatementKind::Write { bind, write, refused: None } => {
                 let handle = self.write(write, locals)?;
                 bind.map(|local| locals.insert(local.0, handle));
             }
@@ -107,7 +107,12 @@ impl Reference<'_> {
                 let why = self.expr(why, locals)?;
                 return Err(Stop::Fail(plain(&why)));
             }
-            StatementKind::Delete { .. } | StatementKind::Link { .. } => panic!("not generated"),
+            StatementKind::Delete { .. }
+            | StatementKind::Link { .. }
+            | StatementKind::Write { .. }
+            | StatementKind::Await { .. } => {
+                panic!("not generated")
+            }
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ fn a_handle_has_the_answer_created_and_a_key_to_update_and_delete_by() {
     };
     let body = vec![
         create(Some(0), on(CRM, "Company"), vec![entry("Name", lit("Acme"))]),
-        statement(StatementKind::Write { bind: Some(LocalId(1)), write: update }),
+        statement(StatementKind::Write { bind: Some(LocalId(1)), write: update, refused: None }),
         statement(StatementKind::Delete { target: handle(0) }),
         give(list(vec![field(handle(0), "created", Ty::Boolean), field(handle(1), "created", Ty::Boolean)])),
     ];
@@ -127,7 +127,7 @@ fn identity_leaves_out_lines_with_blank_or_absent_keys() {
             nick
         }],
     };
-    let body = vec![statement(StatementKind::Write { bind: None, write })];
+    let body = vec![statement(StatementKind::Write { bind: None, write, refused: None })];
     let plan = compile(&movement(vec![function("f", &[], 0, body)]));
     let (calls, _) = run_with(&plan, Vec::new(), |_, _| written("Company", None, &[]));
     assert_eq!(sent(&calls, 0).unique, [[("Name", Value::from("Acme"))].into_iter().collect()]);

@@ -118,7 +118,7 @@ impl Layout<'_> {
         }
     }
 
-    fn call(&mut self, callee: Doc, call: &Call, span: Span) -> Doc {
+    pub(super) fn call(&mut self, callee: Doc, call: &Call, span: Span) -> Doc {
         if let [rest @ .., last] = call.args.as_slice()
             && last.name.is_none()
             && hugs(last)

@@ -44,6 +44,15 @@ impl Layout<'_> {
             }
             StatementKind::If { arms, otherwise } => self.choose(arms, otherwise.as_ref()),
             StatementKind::Call(call) => self.call_statement(call),
+            StatementKind::Await { bind, wait } => {
+                let mut parts = Vec::new();
+                if let Some(name) = bind {
+                    parts.extend([self.name(name), Doc::text(" = ")]);
+                }
+                let callee = self.name(&wait.call.callee);
+                parts.extend([Doc::text("await "), self.call(callee, &wait.call, wait.span)]);
+                Doc::Many(parts)
+            }
             StatementKind::Return(None) => Doc::text("return"),
             StatementKind::Return(Some(value)) => self.after_word("return", value),
             StatementKind::Bad { bind: _ } => Doc::text(self.file.slice(statement.span)),
@@ -109,6 +118,13 @@ impl Layout<'_> {
         parts.push(Doc::text(" "));
         let lines = lines(write);
         parts.push(self.row(Row::Braces, ("{", "}"), &lines, write.span.end, Line::start, Self::line));
+        if let Some(refused) = &write.refused {
+            self.between_arms(refused.word.start, &mut parts);
+            if let Some(why) = &refused.why {
+                parts.extend([Doc::text("("), self.name(why), Doc::text(") ")]);
+            }
+            parts.push(self.block(&refused.body));
+        }
         Doc::Many(parts)
     }
 

@@ -1,6 +1,9 @@
 //! Changes on their way in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use lf_module::Key;
@@ -8,8 +11,8 @@ use smol_str::SmolStr;
 
 use super::{Data, Kept};
 use crate::store::{
-    Met, Position, RunId, Seen, State, StoreError, TakeIn, Watched,
-    rules::{Standing, instant},
+    Met, NewRun, Position, RunId, Seen, State, StoreError, TakeIn, Watched,
+    rules::{Standing, United, debounced, instant, united},
 };
 
 impl Data {
@@ -20,15 +23,16 @@ impl Data {
     pub(in crate::store::memory) fn listens(&self) -> Vec<SmolStr> {
         let placed = self.listens.iter().filter(|(_, position)| position.is_some()).map(|(name, _)| name.clone());
         let open = self.open.iter().filter(|(_, runs)| !runs.is_empty()).map(|((name, _), _)| name.clone());
-        placed.chain(open).collect::<BTreeSet<_>>().into_iter().collect()
+        let aside = self.runs.values().filter(|kept| kept.standing.aside).map(|kept| kept.new.listen.clone());
+        placed.chain(open).chain(aside).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     pub(in crate::store::memory) fn drop_listen(&mut self, listen: &str, now: i64) {
         self.listens.insert(listen.into(), None);
         self.off.remove(listen);
         self.seen.retain(|(name, _), _| name != listen);
-        let open: Vec<RunId> =
-            self.open.iter().filter(|((name, _), _)| name == listen).flat_map(|(_, runs)| runs).copied().collect();
+        let ours = |kept: &Kept| kept.new.listen == listen && (kept.standing.keeps_turn() || kept.standing.aside);
+        let open: Vec<RunId> = self.runs.iter().filter(|(_, kept)| ours(kept)).map(|(id, _)| *id).collect();
         for id in open {
             self.change(id, |standing| standing.cancel(now));
         }
@@ -96,6 +100,13 @@ impl Data {
                 continue;
             }
             self.deliveries.insert(delivery, now);
+            let mut standing = standing;
+            if let Some(length) = run.debounce.filter(|_| standing.state == State::Ready) {
+                if self.gather(&run, length, now) {
+                    continue;
+                }
+                standing.not_before = Some(debounced(now, now, length));
+            }
             self.last_run += 1;
             let id = RunId(self.last_run);
             let record = (run.listen.clone(), run.key.clone());
@@ -110,7 +121,37 @@ impl Data {
             }
             new.push(id);
         }
+        if batch.wakes && !new.is_empty() {
+            self.wake(listen);
+        }
         Ok(new)
+    }
+
+    /// Makes a change one with its record's last run, if that still waits for one.
+    fn gather(&mut self, run: &NewRun, length: Duration, now: i64) -> bool {
+        let record = (run.listen.clone(), run.key.clone());
+        let Some(last) = self.open.get(&record).and_then(|runs| runs.last().copied()) else { return false };
+        let Some(kept) = self.runs.get_mut(&last).filter(|kept| kept.standing.is_gathering()) else { return false };
+        let new = &mut kept.new;
+        let United { kind, fields } = united((new.kind, new.fields.as_deref()), (run.kind, run.fields.as_deref()));
+        (new.kind, new.fields) = (kind, fields);
+        (new.record, new.at, new.by) = (run.record.clone(), run.at, run.by.clone());
+        (new.depth, new.cause) = (new.depth.max(run.depth), run.cause.or(new.cause));
+        let until = debounced(kept.taken_in, now, length);
+        self.change(last, |standing| {
+            standing.not_before = Some(until);
+            standing.due = standing.due.map(|_| until);
+        });
+        true
+    }
+
+    /// Lets the runs look again that wait for this listen.
+    fn wake(&mut self, listen: &str) {
+        let waits = |kept: &Kept| kept.standing.state == State::Waiting && kept.standing.waits_for(listen);
+        let woken: Vec<RunId> = self.runs.iter().filter(|(_, kept)| waits(kept)).map(|(id, _)| *id).collect();
+        for id in woken {
+            self.change(id, Standing::wake);
+        }
     }
 
     pub(in crate::store::memory) fn expectations(&self, watcher: &str, after: i64) -> Watched {

@@ -6,14 +6,14 @@ use std::{
 };
 
 use jiff::Timestamp;
-use lf_lang::run::Entry;
+use lf_lang::{plan::ir::WATCH, run::Entry};
 use lf_module::Key;
 use smol_str::SmolStr;
 
 use super::{Data, Identity, Kept};
 use crate::store::{
-    Claimed, Expectation, Fence, Filter, Order, Release, Room, Run, RunId, State, StoreError,
-    rules::{self, instant, later, micros},
+    Claimed, Expectation, Fence, Filter, Order, Park, Release, Room, Run, RunId, State, StoreError,
+    rules::{self, Standing, instant, later, micros},
 };
 
 fn missing(run: RunId) -> StoreError {
@@ -49,6 +49,7 @@ impl Data {
         }
         chosen.sort_unstable();
         chosen.truncate(room.total as usize);
+        self.take_back(&mut chosen);
         let until = later(now, lease);
         chosen
             .into_iter()
@@ -58,6 +59,30 @@ impl Data {
                 Some(Claimed { run: kept.run(id), fence, entries: kept.entries.clone() })
             })
             .collect()
+    }
+
+    /// Parked runs that did not keep their record's turn take it back; one whose record is worked on waits.
+    fn take_back(&mut self, chosen: &mut Vec<RunId>) {
+        let record = |data: &Self, id: RunId| {
+            let kept = data.runs.get(&id)?;
+            kept.standing.aside.then(|| (kept.new.listen.clone(), kept.new.key.clone()))
+        };
+        for id in chosen.clone() {
+            let Some(record) = record(self, id).filter(|_| chosen.contains(&id)) else { continue };
+            let open: Vec<RunId> = self.open.get(&record).into_iter().flatten().copied().collect();
+            let runs = |id: &RunId| self.runs.get(id).is_some_and(|kept| kept.standing.state == State::Running);
+            if open.iter().any(runs) {
+                chosen.retain(|other| *other != id);
+                continue;
+            }
+            let same = |other: &RunId| {
+                self.runs.get(other).is_some_and(|kept| (&kept.new.listen, &kept.new.key) == (&record.0, &record.1))
+            };
+            chosen.retain(|other| *other == id || !same(other));
+            for other in open {
+                self.change(other, |standing| standing.due = None);
+            }
+        }
     }
 
     pub(in crate::store::memory) fn next_due(&self, now: i64) -> Option<i64> {
@@ -114,6 +139,7 @@ impl Data {
         release: Release,
         now: i64,
     ) -> Result<(), StoreError> {
+        let heard = if let Release::Park(park) = &release { self.heard(park) } else { false };
         let entries = self
             .change(run, |standing| {
                 let entries = standing.release(fence, release, now)?;
@@ -128,7 +154,16 @@ impl Data {
             let record = (kept.new.listen.clone(), kept.new.key.clone());
             self.pass_turn(&record, None);
         }
+        if heard {
+            self.change(run, Standing::wake);
+        }
         Ok(())
+    }
+
+    /// Whether what it waits for has come since it last looked.
+    fn heard(&self, park: &Park) -> bool {
+        let after = RunId(park.after.0.saturating_add(1));
+        self.runs.range(after..).any(|(_, kept)| park.awaits.contains(&kept.new.listen))
     }
 
     pub(in crate::store::memory) fn identity(&self, connection: &str, ty: &str, identity: &str) -> Option<Key> {
@@ -144,7 +179,11 @@ impl Data {
 impl Data {
     pub(in crate::store::memory) fn list(&self, filter: &Filter) -> Vec<Run> {
         let fits = |(id, kept): &(&RunId, &Kept)| {
-            filter.listen.as_deref().is_none_or(|listen| kept.new.listen == listen)
+            let named = match filter.listen.as_deref() {
+                Some(listen) => kept.new.listen == listen,
+                None => !kept.new.listen.starts_with(WATCH),
+            };
+            named
                 && (filter.states.is_empty() || filter.states.contains(&kept.standing.state))
                 && filter.key.as_deref().is_none_or(|key| kept.new.key.0 == key)
                 && filter.since.is_none_or(|since| kept.taken_in >= micros(since))

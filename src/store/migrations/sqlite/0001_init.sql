@@ -42,7 +42,7 @@ CREATE TABLE run (
     "by"       TEXT,
     depth      INTEGER NOT NULL,
     cause      INTEGER,
-    state      INTEGER NOT NULL,               -- below 5: it keeps its record's turn
+    state      INTEGER NOT NULL,               -- below 5: it keeps its record's turn; 9: parked without it
     reason     TEXT,
     attempts   INTEGER NOT NULL,
     not_before INTEGER,
@@ -51,18 +51,22 @@ CREATE TABLE run (
     plan       TEXT,
     taken_in   INTEGER NOT NULL,
     finished   INTEGER,
-    due        INTEGER                         -- it has the turn and may be claimed from then on; 0: at once
+    due        INTEGER,                        -- it has the turn and may be claimed from then on; 0: at once
+    awaits     TEXT                            -- parked: the listens whose next run wakes it, each between newlines
 ) STRICT;
 
 CREATE INDEX run_due ON run (listen, due) WHERE due IS NOT NULL;
 CREATE INDEX run_open ON run (listen, key) WHERE state < 5;
-CREATE INDEX run_parked ON run (listen) WHERE state IN (3, 4);
+CREATE INDEX run_parked ON run (listen) WHERE state IN (-1, 3, 4);
+CREATE INDEX run_aside ON run (listen) WHERE state = 9;
+CREATE INDEX run_awaits ON run (id) WHERE awaits IS NOT NULL;
 CREATE INDEX run_key ON run (key);  -- for people
 
 CREATE TABLE change (
     run    INTEGER PRIMARY KEY REFERENCES run,
     record TEXT NOT NULL,
-    before TEXT
+    before TEXT,
+    fields TEXT  -- the names that an update changed, as a JSON list
 ) STRICT;
 
 -- The journals. `place` is run * 2^20 + number: one tree, in the order in which it is read.

@@ -68,6 +68,9 @@ pub(super) fn function(graph: &Graph, function: &Function) -> Card {
     for called in function.calls.iter().filter_map(|called| graph.functions.get(*called)) {
         rows.push(("calls", called.name.to_string(), Vec::new()));
     }
+    if !function.waits.is_empty() {
+        rows.push(("waits", cut(&graph.waits_text(function)), Vec::new()));
+    }
     let file = function.at.file.rsplit('/').next().unwrap_or_default();
     Card::new(&function.name, format!("{file}:{}", function.at.line), Rows::Effects(rows))
 }
