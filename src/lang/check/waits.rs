@@ -305,10 +305,12 @@ impl Body<'_, '_> {
         let report =
             Diagnostic::error(codes::MOV_AWAIT_ARMS, at, format!("`{name}` takes a list of closures, its arms"));
         let text = self.cx.slice(arg.span);
-        self.report(match &arg.kind {
-            ast::ExprKind::Closure(_) => report.fix("write a list", arg.span, format!("[{text}]")),
-            ast::ExprKind::Call(_) => report.fix("write a closure", arg.span, format!("() => {text}")),
-            _ => report.help(format!("written `await {name}([() => …, () => …])`")),
+        self.report(if matches!(arg.kind, ast::ExprKind::Closure(_)) {
+            report.fix("write a list", arg.span, format!("[{text}]"))
+        } else if matches!(arg.kind, ast::ExprKind::Call(_)) {
+            report.fix("write a closure", arg.span, format!("() => {text}"))
+        } else {
+            report.help(format!("written `await {name}([() => …, () => …])`"))
         });
     }
 
@@ -326,11 +328,12 @@ impl Body<'_, '_> {
         let outer = self.no_wait.take();
         let checked = self.within_closure(closure, std::iter::empty(), |body, _| match &closure.body {
             ast::ClosureBody::Value(value) => {
-                let typed = match &value.kind {
-                    ast::ExprKind::Call(call) if body.is_function(&call.callee) => {
-                        body.call_statement(value.span, call)?
-                    }
-                    _ => body.expr(value)?,
+                let typed = if let ast::ExprKind::Call(call) = &value.kind
+                    && body.is_function(&call.callee)
+                {
+                    body.call_statement(value.span, call)?
+                } else {
+                    body.expr(value)?
                 };
                 // A call that gives nothing is there for what it does.
                 let gives =

@@ -26,14 +26,14 @@ impl Body<'_, '_> {
         match &wait.kind {
             WaitKind::Sleep(length) => {
                 let length = self.expr(length);
-                let (place, label) = self.waits(wait.span, "await sleep".to_owned(), "await sleep".to_owned());
+                let (place, label) = self.waits(wait.span, "await sleep".to_owned(), "await sleep");
                 self.await_step(place, label, slot, ir::Wait::Sleep { length });
             }
             WaitKind::First { on, item, pins, filter, every, most } => {
                 let most = self.expr(most);
                 let (path, name) = (self.shared.path(on), self.type_label(on));
                 let (place, label) =
-                    self.waits(wait.span, format!("await FIRST {name}"), format!("await FIRST {path}"));
+                    self.waits(wait.span, format!("await FIRST {name}"), &format!("await FIRST {path}"));
                 let (pins, test) = self.first(place, &label, *item, pins, filter.as_ref());
                 let watch = self.watch(place, on, pins, test, Duration::try_from(*every).unwrap_or_default());
                 self.await_step(place, label, slot, ir::Wait::First { watch, test, most });
@@ -42,7 +42,7 @@ impl Body<'_, '_> {
                 let operands = self.operands(&[(every, false), (most, false)]);
                 let [every, most] = operands.as_slice() else { return };
                 let (every, most) = (*every, *most);
-                let (place, label) = self.waits(wait.span, "await until".to_owned(), "await until".to_owned());
+                let (place, label) = self.waits(wait.span, "await until".to_owned(), "await until");
                 let test = self.part(place, &label, &mut |part| {
                     let value = part.expr(condition);
                     part.step(place, Op::Return(Some(value)));
@@ -51,7 +51,7 @@ impl Body<'_, '_> {
             }
             WaitKind::Arms { race, arms } => {
                 let what = if *race { "await race" } else { "await parallel" };
-                let (place, label) = self.waits(wait.span, what.to_owned(), what.to_owned());
+                let (place, label) = self.waits(wait.span, what.to_owned(), what);
                 let arms = arms.iter().enumerate().map(|(index, arm)| {
                     self.part(place, &format!("{label}/{}", index + 1), &mut |part| part.arm(place, arm))
                 });
@@ -61,9 +61,9 @@ impl Body<'_, '_> {
         }
     }
 
-    fn waits(&mut self, span: Span, label: String, says: String) -> (PlaceId, SmolStr) {
+    fn waits(&mut self, span: Span, label: String, says: &str) -> (PlaceId, SmolStr) {
         let label = self.label(label);
-        (self.shared.places.id(span, &says), label)
+        (self.shared.places.id(span, says), label)
     }
 
     fn await_step(&mut self, place: PlaceId, label: SmolStr, slot: Option<Slot>, wait: ir::Wait) {
