@@ -16,7 +16,7 @@ fn wrong_commands_and_flags_get_the_nearest() {
 #[test]
 fn what_is_not_built_is_refused_by_its_name() {
     let place = Place::bare("name = \"x\"\n");
-    for name in ["new", "serve", "test", "backtest", "lsp", "room", "module"] {
+    for name in ["new", "serve", "backtest", "room", "module"] {
         place.run([name, "--whatever", "it"]).code(2).shows_nothing().says(&format!("`{name}` is not built yet"));
     }
     place.run(["run", "--watch"]).code(2).says("`run --watch` is not built yet");

@@ -44,7 +44,7 @@ async fn a42_nothing_on_the_stream_ends_the_pump() {
 async fn a_message_without_end_costs_its_stream_only() {
     for habits in [Habits::LEGACY, Habits::MODERN] {
         let stage = Setting::new(habits).one().listening().await;
-        for _ in 0..17 {
+        for _ in 0..33 {
             stage.watched.act(&lf_harness::Step::Send(vec![b'x'; 1 << 20]));
             stage.pass(1).await;
         }
@@ -59,7 +59,7 @@ async fn a_message_without_end_costs_its_stream_only() {
 #[tokio::test]
 async fn a35_a_read_of_any_size_or_kind_is_told_all_the_same() {
     let answers: [fn(&lf_harness::Received) -> Reply; 8] = [
-        |_| Reply::raw_json("x".repeat(17 << 20)),
+        |_| Reply::raw_json("x".repeat(33 << 20)),
         |received| {
             let text = "x".repeat(15 << 20);
             let result = json!({"contents": [{"uri": A, "text": text}]});
