@@ -316,7 +316,9 @@ fn judge(setting: &Setting, baseline: &Key, switched: &Switched) -> Result<BTree
         }
         // The last state that people left was seen: no run is about an older name than the newest run's.
         let name = companies[key].get("Name");
-        let last = all.iter().rfind(|run| run.key == *key);
+        // Changes that were gathered belong to the run that the first of them began, so the newest run is not always the
+        // one that saw the newest state.
+        let last = all.iter().filter(|run| run.key == *key).max_by_key(|run| changes(run));
         if let Some(last) = last
             && last.record.get("Name") != name
         {
@@ -410,6 +412,11 @@ fn judge(setting: &Setting, baseline: &Key, switched: &Switched) -> Result<BTree
         return Err(format!("the topic `{topic}` has the notes {keys:?}"));
     }
     Ok(all.iter().map(|run| run.state).collect())
+}
+
+/// How often the system had changed the record that a run saw.
+fn changes(run: &Run) -> i64 {
+    run.record.get("Changes").map(json::plain).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 fn title(run: &Run) -> String {

@@ -33,7 +33,7 @@
 //! use lf_module::{
 //!     Batch, Call, CallError, Connection, Description, Event, Field, FieldType, Key, Kind, Landed, Listen, Manifest,
 //!     Module, Page, Ports, Read, Record, Repeat, Source, Target, TypeShape, Value, Write, Written,
-//!     schema::{How, Listening},
+//!     call::Origin, schema::{How, Listening},
 //! };
 //! use smol_str::SmolStr;
 //!
