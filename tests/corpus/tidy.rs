@@ -16,6 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/no_file_of_the_corpus_is_forgotten", nothing_forgotten),
         trial("tidy/each_crate_depends_only_on_those_below_it", arrows),
         trial("tidy/tests_that_pages_name_are_there", named_tests),
+        trial("tidy/no_numbered_case_is_missing", numbered_cases),
     ]
 }
 
@@ -100,6 +101,43 @@ fn named_tests() -> Result<(), String> {
         let named = row.is_some_and(|row| row.contains(&format!("a{number}_")));
         if !named {
             wrong.push(format!("{PUMP}: no test names the statement A{number}"));
+        }
+    }
+    report(&wrong)
+}
+
+/// The cases of `@lf/mcp` that are known by numbers.
+const CASES: &str = "modules/mcp/tests/cases";
+const SHAPES: [u32; 42] = [
+    1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 23, 24, 25, 27, 28, 29, 31, 32, 33, 34, 36, 38, 39,
+    41, 43, 44, 45, 46, 48, 49, 51, 52, 53, 55, 56,
+];
+const BUGS: [(&str, &[u32]); 7] = [
+    ("S", &[1, 2, 3, 5, 7, 8, 10]),
+    ("U", &[1, 3, 4, 5, 7, 8, 11, 12]),
+    ("X", &[1, 2, 3, 6, 7, 8, 9, 10]),
+    ("R", &[1, 2, 3, 4, 7, 8]),
+    ("E", &[1, 2, 4, 5]),
+    ("A", &[2, 3, 5, 6, 7, 8, 9, 10]),
+    ("Q", &[1]),
+];
+const SURPRISES: std::ops::RangeInclusive<u32> = 1..=14;
+
+fn numbered_cases() -> Result<(), String> {
+    let shapes = SHAPES.iter().map(|number| ("shapes", format!("{number:02}-"), format!("| {number}: ")));
+    let bugs = BUGS.iter().flat_map(|(group, numbers)| {
+        numbers.iter().map(move |number| ("bugs", format!("{group}{number}-"), format!("| {group}{number}: ")))
+    });
+    let surprises = SURPRISES.map(|number| ("surprises", format!("W{number}-"), format!("| W{number}: ")));
+    let page = read(&root().join(TABLES[1]));
+    let mut wrong = Vec::new();
+    for (folder, start, row) in shapes.chain(bugs).chain(surprises) {
+        let names = files(&root().join(CASES).join(folder), "txt");
+        let is_there = names.iter().any(|file| crate::stem(file).starts_with(&start));
+        // One that is shown otherwise has a row that names a test.
+        let elsewhere = page.lines().any(|line| line.starts_with(&row) && line.contains(".rs::"));
+        if !is_there && !elsewhere {
+            wrong.push(format!("{CASES}/{folder}: there is no case `{start}…`"));
         }
     }
     report(&wrong)

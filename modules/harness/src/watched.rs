@@ -93,7 +93,7 @@ impl Watched {
     /// If the port cannot be had.
     pub fn serve(&self, port: u16, clock: Arc<dyn Clock>) -> io::Result<Server> {
         let watched = self.clone();
-        Server::on_port(port, clock, move |received| watched.reply(received))
+        Server::on_port(port, clock, move |received| watched.answer(received))
     }
 
     /// What comes first to every request; without an answer of its own the server answers.
@@ -197,7 +197,9 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reply(&self, received: &Received) -> Reply {
+    /// The answer to one request.
+    #[must_use]
+    pub fn answer(&self, received: &Received) -> Reply {
         let mut state = self.state();
         let mut fault = state.fault.take();
         let reply = fault.as_mut().and_then(|fault| fault(received));

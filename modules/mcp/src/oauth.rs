@@ -319,7 +319,8 @@ impl Signer {
             return Err(self.sign_in_again("nobody signed in to it yet", StatusCode::UNAUTHORIZED));
         };
         if turn.authorizations >= AUTHORIZATIONS {
-            let told = challenge.map(|challenge| refusal(StatusCode::FORBIDDEN, challenge)).unwrap_or_default();
+            let told = challenge.map(|challenge| format!(": {}", refusal(StatusCode::FORBIDDEN, challenge)));
+            let told = told.unwrap_or_default();
             let message = format!("the server refuses `{}` after {AUTHORIZATIONS} authorizations{told}", self.name);
             return Err(refused(message));
         }
@@ -436,8 +437,7 @@ impl Signer {
     }
 
     fn sign_in_again(&self, why: &str, status: StatusCode) -> CallError {
-        let message =
-            format!("`{}` has to be signed in to: {}; run `{}`", self.name, why.trim_start(), command(&self.name));
+        let message = format!("`{}` has to be signed in to: {}; run `{}`", self.name, why, command(&self.name));
         CallError { status: Some(i64::from(status.as_u16())), ..CallError::new(Kind::Credential, message) }
     }
 }
@@ -453,5 +453,5 @@ fn refusal(status: StatusCode, challenge: &Challenge) -> String {
     let said: Vec<&str> = said.into_iter().flatten().collect();
     let more =
         if said.is_empty() { String::new() } else { format!(" ({})", crate::text::clean(&said.join(": "), 200)) };
-    format!(" the server answered {}{more}", status.as_u16())
+    format!("the server answered {}{more}", status.as_u16())
 }

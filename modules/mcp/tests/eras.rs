@@ -51,33 +51,6 @@ async fn a_server_without_sessions_gets_all_that_belongs_to_each_request() {
     assert!(facts.contains(&("server".to_owned(), "scripted".to_owned())), "{facts:?}");
 }
 
-/// What real servers with sessions answer to the question.
-#[tokio::test]
-async fn whatever_does_not_prove_the_newer_generation_is_followed_by_initialize() {
-    type Answer = fn(&Received) -> Reply;
-    let table: [(&str, Answer); 10] = [
-        ("a method that is not known", |it| error(it, 404, -32601, &json!(null))),
-        ("the same with a good status", |it| error(it, 200, -32601, &json!(null))),
-        ("only older revisions, as an answer", |it| answer(it, &json!({"supportedVersions": ["2025-11-25"]}))),
-        ("only older revisions, as an error", |it| error(it, 400, -32022, &json!({"supported": ["2025-11-25"]}))),
-        ("not initialized", |it| error(it, 400, -32000, &json!(null))),
-        ("plain text", |_| Reply::status(400).body("Bad Request: No valid session ID provided")),
-        ("a method that is not allowed", |_| Reply::status(405)),
-        ("an accept header that is not liked", |_| Reply::status(406)),
-        ("nothing but a good status", |_| Reply::status(202)),
-        ("breaking over it", |_| Reply::status(500).body("internal error")),
-    ];
-    for (label, said) in table {
-        let offer = Offer::of(tools());
-        let stage = Stage::new(move |it| if it.rpc() == DISCOVER { said(it) } else { offer.reply(it) });
-        stage.search().await.unwrap();
-        stage.create().await.unwrap();
-        let expected = [DISCOVER, "initialize", "notifications/initialized", "tools/list", "tools/call", "tools/call"];
-        assert_eq!(stage.methods(), expected, "{label}: asked once");
-        assert!(stage.world.sleeps().is_empty(), "{label}: this is no retry");
-    }
-}
-
 #[tokio::test]
 async fn what_says_nothing_of_the_generation_is_asked_again_by_the_retry_table() {
     for fault in [Fault::Status(429), Fault::Status(503), Fault::AskedSeconds(503, 3), Fault::ResetBeforeHead] {
@@ -222,22 +195,6 @@ async fn a_result_of_a_type_that_nobody_asked_for_is_no_answer() {
     let stage = asking(usize::MAX, &json!({"resultType": "task", "taskId": "7"}));
     let [read, write] = both(&stage).await;
     assert_eq!((read.unwrap_err().acted, write.unwrap_err().acted), (Acted::No, Acted::Maybe));
-}
-
-#[tokio::test]
-async fn an_ordinary_refusal_comes_with_a_bad_status() {
-    let offer = Offer::modern(tools());
-    let stage = Stage::new(move |it| match it.rpc().as_str() {
-        "tools/call" => error(it, 400, -32602, &json!(null)),
-        _ => offer.reply(it),
-    });
-    for done in both(&stage).await {
-        let error = done.unwrap_err();
-        assert_eq!((error.kind, error.acted, error.status), (Kind::Refused, Acted::No, Some(-32602)), "{error}");
-        assert!(error.message.contains("the server refused it: not like this"), "{error}");
-    }
-    assert_eq!(stage.received("tools/call").len(), 2);
-    assert_eq!(stage.received(DISCOVER).len(), 1, "the generation is not doubted");
 }
 
 #[tokio::test]

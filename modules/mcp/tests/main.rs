@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "what a test looks for and does not find should stop it")]
 
 mod calls;
+mod cases;
 mod conformance;
 mod credentials;
 mod eras;
@@ -14,7 +15,6 @@ mod resources;
 mod retries;
 mod servers;
 mod sessions;
-mod shapes;
 mod stage;
 mod streams;
 mod suite;

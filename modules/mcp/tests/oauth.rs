@@ -283,33 +283,6 @@ async fn whoever_is_not_whom_was_asked_gets_no_code_and_no_secret() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_a_person_trusts_may_call_itself_otherwise() {
-    let issuer = "https://login.example";
-    let rules = Rules { server_says: json!({"issuer": issuer}), iss: Some(issuer.to_owned()), ..Rules::default() };
-    let house = House::with(rules, |_| discovering(), &[("trusted_issuer", issuer)]);
-    house.attended().sign_in().await.unwrap();
-    assert_eq!(house.kept()["issuer"], issuer);
-}
-
-#[tokio::test]
-async fn the_resource_is_named_in_all_three_requests_or_in_none() {
-    for (omit, expected) in [(None, true), (Some(("omit_resource", "yes")), false)] {
-        let fields: Vec<_> = omit.into_iter().collect();
-        let house = House::with(Rules::default(), |_| discovering(), &fields);
-        house.signed_in().await;
-        house.authorization.end_tokens();
-        house.headless().search().await.unwrap();
-        let resource = expected.then(|| house.server.url("/mcp"));
-        assert_eq!(query(&house.asked("/authorize")[0]).get("resource"), resource.as_ref());
-        let tokens = house.asked("/token");
-        assert_eq!(tokens.len(), 2);
-        for token in tokens {
-            assert_eq!(form(&token.body).get("resource"), resource.as_ref());
-        }
-    }
-}
-
-#[tokio::test]
 async fn the_resource_is_sent_as_its_document_has_it() {
     let house =
         House::new(Rules { resource_says: json!({"resource": "{base}"}), ..Rules::default() }, |_| discovering());
@@ -400,24 +373,6 @@ async fn a_token_that_is_renewed_and_still_refused_is_not_renewed_again() {
 }
 
 #[tokio::test]
-async fn whoever_loses_the_race_uses_what_the_winner_kept() {
-    let house = House::new(Rules::default(), |_| discovering());
-    house.signed_in().await;
-    let loser = house.headless();
-    loser.search().await.unwrap();
-    // Another process renews: the tokens that the loser knows are good no more.
-    house.authorization.end_all();
-    let (access, refresh) = house.authorization.give("");
-    let mut credential = house.shelf.credential();
-    let grant = credential.get("grant").unwrap().expose().replace("access-0002", &access);
-    credential.fields.insert("grant".into(), Secret::new(grant.replace("refresh-0003", &refresh)));
-    house.shelf.put(credential);
-    loser.search().await.unwrap();
-    assert_eq!(house.renewals().len(), 0);
-    assert_eq!(house.kept()["access"], access.as_str());
-}
-
-#[tokio::test]
 async fn a_refresh_token_that_is_good_no_more_is_said_with_the_command_and_nothing_is_wiped() {
     let house = House::new(Rules::default(), |_| discovering());
     house.signed_in().await;
@@ -442,28 +397,6 @@ async fn where_nobody_is_no_browser_is_opened_and_the_command_is_named() {
         assert!(error.message.contains(SIGN_IN), "{}", error.message);
         assert!(house.asked("/authorize").is_empty() && house.browser.visited().is_empty());
     }
-}
-
-#[tokio::test]
-async fn more_scope_is_asked_for_together_with_what_was_there_and_at_most_three_times() {
-    let rules = Rules { scope: Some("read".to_owned()), needs: Some("write".to_owned()), ..Rules::default() };
-    let house = House::new(rules, |_| discovering());
-    let process = house.attended();
-    process.sign_in().await.unwrap();
-    process.create().await.unwrap();
-    let asked: Vec<_> = house.asked("/authorize").iter().map(|one| query(one)["scope"].clone()).collect();
-    assert_eq!(asked, ["read", "read write"]);
-    assert_eq!(house.asked("/register").len(), 1, "the app stays the same");
-    assert_eq!(house.calls().len(), 2);
-    assert_eq!(house.renewals().len(), 0, "renewing widens nothing");
-    house.authorization.change(|rules| rules.needs = Some("never".to_owned()));
-    house.authorization.change(|rules| rules.server_says = json!({}));
-    let stubborn = process.create().await;
-    assert!(stubborn.is_ok(), "a third authorization gives it");
-    house.authorization.change(|rules| rules.needs = Some("more".to_owned()));
-    let error = process.create().await.unwrap_err();
-    assert_eq!(error.kind, Kind::Credential);
-    assert_eq!(house.asked("/authorize").len(), 3, "never a fourth");
 }
 
 #[tokio::test]

@@ -267,19 +267,6 @@ async fn after_a_gap_only_another_content_is_a_change() {
 }
 
 #[tokio::test]
-async fn a_lost_session_is_made_anew_with_its_subscription() {
-    let scene = Scene::new(Habits::LEGACY);
-    let (_task, heard) = scene.listen("resource", at(A), None).await;
-    scene.watched.forget();
-    scene.watched.write(A, "changed meanwhile");
-    scene.pass(60).await;
-    assert_eq!(scene.got("resources/subscribe").len(), 2);
-    assert_eq!(scene.watched.change(A, "pushed"), 1);
-    scene.pass(1).await;
-    assert_eq!(changes(&heard), ["changed meanwhile", "pushed"]);
-}
-
-#[tokio::test]
 async fn a_restart_goes_on_from_the_stored_position() {
     for habits in BOTH {
         let scene = Scene::new(habits);

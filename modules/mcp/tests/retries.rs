@@ -283,23 +283,6 @@ async fn an_answer_that_trickles_ends_at_the_deadline() {
     assert_eq!(stage.received("tools/call").len(), 1);
 }
 
-#[tokio::test]
-async fn a_call_that_is_not_waited_for_any_more_is_cancelled_and_initialize_is_not() {
-    let stage = stage("legacy", Fault::Silence, Asked::Write, usize::MAX);
-    stage.create().await.unwrap_err();
-    let (calls, told) = (stage.received("tools/call"), stage.received("notifications/cancelled"));
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].json()["params"]["requestId"], calls[0].rpc_id());
-
-    let stage = self::stage("legacy", Fault::Silence, Asked::Initialize, usize::MAX);
-    stage.describe().await.unwrap_err();
-    assert!(stage.received("notifications/cancelled").is_empty());
-
-    let stage = self::stage("modern", Fault::Silence, Asked::Write, usize::MAX);
-    stage.create().await.unwrap_err();
-    assert!(stage.received("notifications/cancelled").is_empty(), "hanging up says it there");
-}
-
 /// Writes down what is logged.
 #[derive(Default, Clone)]
 struct Log(Arc<Mutex<Vec<String>>>);

@@ -1,26 +1,10 @@
 //! Sessions: opening, headers, loss.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use lf_harness::{Received, Reply, Server, World, mcp::Offer};
-use lf_module::{Acted, Kind, call::Settings};
+use lf_module::call::Settings;
 use serde_json::json;
 
 use crate::stage::{Stage, connect, credential, tools};
-
-/// A server that gives a new session id at each `initialize` and forgets the first one as `loss` says.
-fn forgetful(forgets: &'static str, loss: fn() -> Reply) -> Stage {
-    let opened = AtomicUsize::new(0);
-    Stage::new(move |received| {
-        let mut offer = Offer::of(tools());
-        if received.rpc() == "initialize" {
-            offer.session = Some(format!("session-{}", opened.fetch_add(1, Ordering::SeqCst) + 1));
-        } else if received.rpc() == forgets && received.header("mcp-session-id") == Some("session-1") {
-            return loss();
-        }
-        offer.reply(received)
-    })
-}
 
 fn gone() -> Reply {
     Reply::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
@@ -48,16 +32,6 @@ async fn what_is_sent_with_each_request() {
         assert_eq!(request.header("mcp-session-id"), Some("session-1"));
         assert_eq!(request.header("mcp-protocol-version"), Some("2025-06-18"), "the negotiated one");
     }
-}
-
-#[tokio::test]
-async fn a_server_without_sessions_gets_no_session_header() {
-    let mut offer = Offer::of(tools());
-    offer.session = None;
-    let stage = Stage::good(offer);
-    stage.search().await.unwrap();
-    let all = stage.server.as_ref().unwrap().received();
-    assert!(all.iter().all(|request| request.header("mcp-session-id").is_none()));
 }
 
 #[tokio::test]
@@ -95,67 +69,12 @@ async fn one_session_serves_many_calls_at_once() {
 }
 
 #[tokio::test]
-async fn a_lost_session_is_renewed_and_a_read_is_sent_once_more() {
-    for loss in [gone, || Reply::status(404).body("session not found")] {
-        let stage = forgetful("tools/call", loss);
-        stage.search().await.unwrap();
-        assert_eq!(
-            stage.methods()[4..],
-            ["tools/call", "initialize", "notifications/initialized", "tools/call"].map(str::to_owned)
-        );
-        let renewed = &stage.received("initialize")[1];
-        assert_eq!(renewed.header("mcp-session-id"), None, "the dead id opens nothing");
-        assert_eq!(stage.received("tools/call")[1].header("mcp-session-id"), Some("session-2"));
-        assert!(stage.world.sleeps().is_empty(), "this is no retry");
-    }
-}
-
-#[tokio::test]
-async fn a_write_is_not_sent_again_after_a_lost_session() {
-    let stage = forgetful("tools/call", gone);
-    let error = stage.create().await.unwrap_err();
-    assert_eq!(stage.received("tools/call").len(), 1);
-    assert_eq!(stage.received("initialize").len(), 2, "the session is renewed all the same");
-    assert_eq!(error.acted, Acted::Maybe);
-    assert!(error.message.contains("a new session was opened"), "{error}");
-    stage.create().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_400_that_speaks_of_the_session_is_a_loss_for_reads_and_a_refusal_for_writes() {
-    let loss = || {
-        let text = "Bad Request: No valid session ID provided";
-        Reply::status(400).body(json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": text}}).to_string())
-    };
-    let stage = forgetful("tools/call", loss);
-    stage.search().await.unwrap();
-    assert_eq!(stage.received("tools/call").len(), 2);
-
-    let stage = forgetful("tools/call", loss);
-    let error = stage.create().await.unwrap_err();
-    assert_eq!((error.kind, error.acted), (Kind::Refused, Acted::No));
-    assert_eq!(stage.received("tools/call").len(), 1);
-    stage.create().await.unwrap();
-    assert_eq!(stage.received("initialize").len(), 2, "the next call does not use the doubted session");
-}
-
-#[tokio::test]
 async fn a_session_that_is_lost_again_at_once_ends_the_call() {
     let stage =
         Stage::new(|received| if received.rpc() == "tools/list" { gone() } else { Offer::of(tools()).reply(received) });
     let error = stage.describe().await.unwrap_err();
     assert_eq!(stage.received("tools/list").len(), 2);
     assert_eq!(error.status, Some(404));
-}
-
-#[tokio::test]
-async fn a_404_without_a_session_is_a_wrong_url() {
-    let mut offer = Offer::of(tools());
-    offer.session = None;
-    let stage = Stage::new(move |received| if received.rpc() == "tools/list" { gone() } else { offer.reply(received) });
-    let error = stage.describe().await.unwrap_err();
-    assert_eq!(error.kind, Kind::Refused);
-    assert_eq!(stage.methods(), ["server/discover", "initialize", "notifications/initialized", "tools/list"]);
 }
 
 #[tokio::test]

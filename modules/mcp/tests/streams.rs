@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use lf_harness::{Received, Reply, Step, mcp::Offer};
 use lf_module::{Acted, Value};
-use serde_json::json;
 
 use crate::stage::{Stage, tools};
 
@@ -53,27 +52,6 @@ async fn answers_to_others_and_nonsense_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_json_answer_to_something_else_is_no_answer() {
-    let stage = calls(|_| Reply::json(&json!({"jsonrpc": "2.0", "id": 999, "result": {}})));
-    let error = stage.create().await.unwrap_err();
-    assert_eq!(error.acted, Acted::Maybe, "{error}");
-    assert_eq!(stage.received("tools/call").len(), 1);
-}
-
-#[tokio::test]
-async fn an_error_without_an_id_belongs_to_its_request() {
-    for id in [r#""id":null,"#, ""] {
-        let stage = calls(move |_| {
-            let error = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32602,"message":"no such team"}}}}"#);
-            Reply::raw_json(error)
-        });
-        let error = stage.create().await.unwrap_err();
-        assert!(error.message.contains("no such team"), "{error}");
-        assert_eq!((error.status, error.acted), (Some(-32602), Acted::No));
-    }
-}
-
-#[tokio::test]
 async fn a_stream_that_ends_without_an_answer_or_an_id_is_a_lost_connection() {
     let stage = calls(|_| Reply::events(": nothing\n\n"));
     let error = stage.create().await.unwrap_err();
@@ -113,32 +91,6 @@ async fn a_stream_that_cannot_be_resumed_is_lost() {
     let error = stage.create().await.unwrap_err();
     assert_eq!(error.acted, Acted::Maybe);
     assert_eq!((stage.received("tools/call").len(), stage.received("GET").len()), (1, 1));
-}
-
-#[tokio::test]
-async fn what_the_server_asks_is_answered() {
-    let stage = Stage::new(|received| match received.rpc().as_str() {
-        "tools/call" => {
-            let ping = data(r#"{"jsonrpc":"2.0","id":"p-1","method":"ping"}"#);
-            let roots = data(r#"{"jsonrpc":"2.0","id":42,"method":"roots/list"}"#);
-            Reply::events(format!("{ping}{roots}{}", data(&offer().body(received))))
-        }
-        "" => Reply::status(202),
-        _ => offer().reply(received),
-    });
-    stage.create().await.unwrap();
-    let replies: Vec<_> = stage.received("POST").iter().map(Received::json).collect();
-    assert_eq!(replies[0], json!({"jsonrpc": "2.0", "id": "p-1", "result": {}}));
-    assert_eq!((replies[1]["id"].clone(), replies[1]["error"]["code"].clone()), (json!(42), json!(-32601)));
-}
-
-#[tokio::test]
-async fn a_batch_is_read() {
-    let stage = calls(|received| {
-        let note = r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
-        Reply::raw_json(format!("[{note},{}]", offer().body(received)))
-    });
-    stage.search().await.unwrap();
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! No schema panics the reader, and none keeps it busy. What each shape becomes is in `tests/shapes`.
+//! No schema panics the reader, and none keeps it busy. What each shape becomes is in `tests/cases/shapes`.
 
 use proptest::prelude::*;
 
