@@ -1,5 +1,7 @@
 //! Compares what happened with what a test expects, and says what was not expected. Lets nothing happen.
 
+mod ties;
+
 use lf_lang::{
     check::typed::{TestField, TestLineKind},
     diag::{Diagnostic, codes},
@@ -7,9 +9,10 @@ use lf_lang::{
     source::Span,
     types::TypeRef,
 };
-use lf_module::{Key, Record, Value, Write};
+use lf_module::{FieldType, Key, Record, Value, Write, call::Tie};
 use smol_str::{SmolStr, ToSmolStr as _};
 
+use self::ties::Wanted;
 use super::{
     Failure, Side,
     play::Play,
@@ -41,7 +44,23 @@ pub(super) fn expected(play: &mut Play<'_>, line: &Line) {
             let key = key.as_ref().and(values.first());
             delete(play, line.span, on, key);
         }
-        TestLineKind::NoWrite { on } => no_write(play, line.span, on.as_ref()),
+        TestLineKind::Tie { join, tie, to } => {
+            let wanted = Wanted::of(play, *join, Some(tie), to.as_ref(), &values);
+            ties::expected(play, line.span, &wanted);
+        }
+        TestLineKind::NoWrite { on } => {
+            let on = on.as_ref().map(|on| play.on(on));
+            nothing(play, line.span, |sent| on.as_ref().is_none_or(|on| *on == sent.on));
+        }
+        TestLineKind::NoDelete { on } => {
+            let on = on.as_ref().map(|on| play.on(on));
+            let deleted = |sent: &Sent| matches!(sent.write, Write::Delete { .. });
+            nothing(play, line.span, |sent| deleted(sent) && on.as_ref().is_none_or(|on| *on == sent.on));
+        }
+        TestLineKind::NoTie { join, tie } => {
+            let wanted = Wanted::of(play, *join, tie.as_ref(), None, &values);
+            nothing(play, line.span, |sent| wanted.fits(sent));
+        }
         TestLineKind::Fails => fails(play, line.span, values.first()),
         TestLineKind::Holds { compared } => holds(play, line.span, *compared, &values),
         TestLineKind::Given { .. } | TestLineKind::After(_) | TestLineKind::Answer { .. } => {}
@@ -140,6 +159,7 @@ fn write(play: &mut Play<'_>, at: Span, on: &TypeRef, fields: &[TestField], valu
     let Some((index, sent)) = nearest else {
         let report = Diagnostic::error(codes::MOV_TEST_FAILED, at, "this was not written")
             .label(format!("expected, and no write of `{}` is left", on.1));
+        let report = still_waiting(play, report);
         let sides = wanted.iter().map(|(name, value)| Side::missing(name, value)).collect();
         play.failures.push(Failure { report, sides });
         return;
@@ -156,6 +176,11 @@ fn write(play: &mut Play<'_>, at: Span, on: &TypeRef, fields: &[TestField], valu
     let index = *index;
     play.told.insert(index);
     play.failures.push(Failure { report, sides });
+}
+
+/// What did not happen may be what a run still waits for.
+fn still_waiting(play: &Play<'_>, report: Diagnostic) -> Diagnostic {
+    play.waiting.values().fold(report, |report, waits| report.help(format!("a run waits: {waits}")))
 }
 
 /// Field by field; what a new record was not given is absent.
@@ -213,16 +238,44 @@ fn written(play: &Play<'_>, sent: &Sent) -> String {
         Write::Create { ty: _, origin: _, fields } | Write::Update { ty: _, key: _, fields } => {
             format!("write {path} {}", show::value(&Value::record(fields.clone())))
         }
-        Write::Delete { .. } => format!("delete {path}"),
-        Write::Link(tie) => format!("link {path}-[:{}]->", tie.edge),
-        Write::Unlink(tie) => format!("unlink {path}-[:{}]->", tie.edge),
+        Write::Delete { ty: _, key } => format!("delete {path}{}", named_by(play, &sent.on, key)),
+        Write::Link(tie) => format!("link {}", tied(play, &sent.on, tie)),
+        Write::Unlink(tie) => format!("unlink {}", tied(play, &sent.on, tie)),
     }
 }
 
-fn delete(play: &mut Play<'_>, at: Span, on: &TypeRef, key: Option<&Value>) {
-    let on = play.on(on);
-    let sent = play.world.state().sent.clone();
-    let key = key.map(|value| match value {
+/// The braces behind a path that name a record.
+fn named_by(play: &Play<'_>, on: &On, key: &Key) -> String {
+    let field = play.described(on).and_then(|shape| shape.key.clone());
+    field.map(|field| format!(" {{ {field}: {} }}", keyed(play, on, key))).unwrap_or_default()
+}
+
+fn keyed(play: &Play<'_>, on: &On, key: &Key) -> String {
+    let shape = play.described(on);
+    let field = shape.and_then(|shape| shape.field(shape.key.as_ref()?));
+    match field.map(|field| &field.ty) {
+        Some(FieldType::Number) => key.0.to_string(),
+        Some(_) | None => show::value(&Value::Text(key.0.clone())),
+    }
+}
+
+fn tied(play: &Play<'_>, on: &On, tie: &Tie) -> String {
+    let (connection, ty) = on;
+    let name = play.stage.plan.connections.iter().find(|at| at.key.as_str() == connection);
+    let name = name.map(|connection| connection.name.as_str()).unwrap_or_default();
+    let shape = play.described(on);
+    let pin = shape.and_then(|shape| shape.key.as_ref()).map(|field| {
+        let key = keyed(play, on, &tie.key);
+        format!(" WHERE {field} == {key}")
+    });
+    let target = shape.and_then(|shape| shape.edge(&tie.edge)).map(|edge| (connection.clone(), edge.target.clone()));
+    let to = target.map(|target| named_by(play, &target, &tie.to));
+    let (pin, to) = (pin.unwrap_or_default(), to.unwrap_or_default());
+    format!("{name}-[:{ty}{pin}]->-[:{}]->{to}", tie.edge)
+}
+
+fn key_of(value: &Value) -> Key {
+    match value {
         Value::Number(number) => Key(number.to_smolstr()),
         Value::Text(_)
         | Value::Absent
@@ -233,7 +286,13 @@ fn delete(play: &mut Play<'_>, at: Span, on: &TypeRef, key: Option<&Value>) {
         | Value::List(_)
         | Value::Record(_)
         | Value::Position(_) => Key(value.as_text().unwrap_or_default().into()),
-    });
+    }
+}
+
+fn delete(play: &mut Play<'_>, at: Span, on: &TypeRef, key: Option<&Value>) {
+    let on = play.on(on);
+    let sent = play.world.state().sent.clone();
+    let key = key.map(key_of);
     let mut others = Vec::new();
     for (index, sent) in sent.iter().enumerate() {
         let Write::Delete { ty: _, key: deleted } = &sent.write else { continue };
@@ -247,6 +306,7 @@ fn delete(play: &mut Play<'_>, at: Span, on: &TypeRef, key: Option<&Value>) {
         others.push((index, deleted.clone()));
     }
     let report = Diagnostic::error(codes::MOV_TEST_FAILED, at, "this was not deleted").label("expected");
+    let report = still_waiting(play, report);
     let other = others.first().cloned();
     let side = Side {
         what: "key".to_owned(),
@@ -259,12 +319,11 @@ fn delete(play: &mut Play<'_>, at: Span, on: &TypeRef, key: Option<&Value>) {
     play.failures.push(Failure { report, sides: vec![side] });
 }
 
-fn no_write(play: &mut Play<'_>, at: Span, on: Option<&TypeRef>) {
-    let on = on.map(|on| play.on(on));
+/// Nothing of this kind was sent that no line above expects.
+fn nothing(play: &mut Play<'_>, at: Span, unwanted: impl Fn(&Sent) -> bool) {
     let sent = play.world.state().sent.clone();
     for (index, sent) in sent.iter().enumerate() {
-        let other = on.as_ref().is_some_and(|on| *on != sent.on);
-        if play.told.contains(&index) || sent.failed || other {
+        if play.told.contains(&index) || sent.failed || !unwanted(sent) {
             continue;
         }
         play.told.insert(index);

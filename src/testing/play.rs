@@ -2,7 +2,7 @@
 //!
 //! What is given, what passes and what is answered gathers until a line expects something; then it happens, in the
 //! order of the lines. A round of the runner takes in what the systems show and ends when nothing is left to do now;
-//! where a write showed again to a listen, another round follows.
+//! where a write showed again to a listen, or to a run that waits, another round follows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -67,6 +67,8 @@ pub(super) struct Play<'a> {
     acts: Vec<usize>,
     /// Which of the writes sent were expected, or told of.
     pub(super) told: BTreeSet<usize>,
+    /// What runs wait for.
+    pub(super) waiting: BTreeMap<RunId, String>,
     /// Runs that did not end well.
     pub(super) ended: Vec<Ended>,
     met: BTreeSet<(RunId, State)>,
@@ -95,6 +97,7 @@ pub(super) async fn play(stage: Stage<'_>, clock: Arc<Standing>) -> Outcome {
         connections,
         acts: Vec::new(),
         told: BTreeSet::new(),
+        waiting: BTreeMap::new(),
         ended: Vec::new(),
         met: BTreeSet::new(),
         places: BTreeMap::new(),
@@ -119,7 +122,10 @@ impl Play<'_> {
                 TestLineKind::Answer { .. } => self.answer(index, line),
                 TestLineKind::Write { .. }
                 | TestLineKind::Delete { .. }
+                | TestLineKind::Tie { .. }
                 | TestLineKind::NoWrite { .. }
+                | TestLineKind::NoDelete { .. }
+                | TestLineKind::NoTie { .. }
                 | TestLineKind::Fails
                 | TestLineKind::Holds { .. } => {
                     self.act().await?;
@@ -139,13 +145,14 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Every system is described, and every listen stands at its beginning: what comes from now on is a change.
+    /// Every system is described, and whatever listens or is waited for stands at its beginning: what comes from now on
+    /// is a change.
     async fn begin(&mut self) -> Result<(), String> {
         let now = self.clock.now();
         for (connection, description) in self.stage.descriptions {
             self.store.save_description(connection, description, now).await.map_err(|error| error.to_string())?;
         }
-        for listen in &self.stage.plan.listens {
+        for listen in self.stage.plan.listens.iter().chain(&self.stage.plan.watches) {
             let cursor = Some(Cursor("0".to_owned()));
             let position = Position { cursor, baseline_done: true, listing: false };
             let batch = TakeIn { position: Some(position), ..TakeIn::default() };
@@ -167,7 +174,10 @@ impl Play<'_> {
                 TestLineKind::Answer { .. }
                 | TestLineKind::Write { .. }
                 | TestLineKind::Delete { .. }
+                | TestLineKind::Tie { .. }
                 | TestLineKind::NoWrite { .. }
+                | TestLineKind::NoDelete { .. }
+                | TestLineKind::NoTie { .. }
                 | TestLineKind::Fails
                 | TestLineKind::Holds { .. } => {}
             }
@@ -244,7 +254,9 @@ impl Play<'_> {
         let runs = self.store.list(&Filter::default()).await.map_err(|error| error.to_string())?;
         let heard =
             self.stage.plan.listens.iter().any(|listen| listen.connection == on.connection && listen.ty == on.ty);
-        if heard && !runs.iter().any(|run| run.delivery == delivery) {
+        let awaited =
+            self.stage.plan.watches.iter().any(|watch| watch.connection == on.connection && watch.ty == on.ty);
+        if heard && !awaited && !runs.iter().any(|run| run.delivery == delivery) {
             let note = Diagnostic::information(codes::MOV_TEST_FIRES_NOTHING, line.span, "this fires nothing")
                 .help("each listen asks for something else: its WHERE, `on`, or `fields`");
             self.notes.push(note);
@@ -334,10 +346,12 @@ impl Play<'_> {
     }
 
     fn shape(&self, on: &TypeRef) -> Result<TypeShape, String> {
-        let (connection, ty) = self.on(on);
-        let description = self.stage.descriptions.get(&connection);
-        let shape = description.and_then(|description| description.get(&ty));
-        shape.cloned().ok_or_else(|| format!("the type `{ty}` is not described"))
+        let shape = self.described(&self.on(on)).cloned();
+        shape.ok_or_else(|| format!("the type `{}` is not described", on.ty))
+    }
+
+    pub(super) fn described(&self, (connection, ty): &On) -> Option<&TypeShape> {
+        self.stage.descriptions.get(connection)?.get(ty)
     }
 
     /// The runner takes in what the systems show, until nothing more comes of it.
@@ -352,16 +366,13 @@ impl Play<'_> {
         Err(format!("what the writes cause does not come to rest within {ROUNDS} rounds"))
     }
 
-    /// How many changes there were that a listen could see.
+    /// How many changes there were that a listen could see, or a run that waits.
     fn shown(&self) -> usize {
-        let listened: BTreeSet<On> = self
-            .stage
-            .plan
-            .listens
-            .iter()
-            .map(|listen| self.on(&TypeRef { connection: listen.connection, ty: listen.ty.clone() }))
-            .collect();
-        self.world.state().shown(&listened)
+        let plan = &self.stage.plan;
+        let heard = plan.listens.iter().chain(&plan.watches);
+        let heard: BTreeSet<On> =
+            heard.map(|listen| self.on(&TypeRef { connection: listen.connection, ty: listen.ty.clone() })).collect();
+        self.world.state().shown(&heard)
     }
 
     async fn round(&mut self) -> Result<(), String> {
@@ -399,6 +410,10 @@ impl Play<'_> {
     async fn collect(&mut self) -> Result<(), String> {
         let filter = Filter { oldest_first: true, ..Filter::default() };
         for run in self.store.list(&filter).await.map_err(|error| error.to_string())? {
+            self.waiting.remove(&run.id);
+            if run.state == State::Waiting {
+                self.waiting.insert(run.id, run.reason.clone().unwrap_or_default());
+            }
             if !self.met.insert((run.id, run.state)) {
                 continue;
             }

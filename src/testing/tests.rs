@@ -1,4 +1,4 @@
-//! The tests under `tests/played`: those of `passes.mvt` pass, what those of `fails.mvt` report is in `fails.snap`.
+//! The tests under `tests/played`: those of `fails.mvt` fail, and what they report is in `fails.snap`; all others pass.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -59,9 +59,11 @@ fn told(program: &Program<'_>, outcomes: &[Outcome]) -> String {
 
 #[test]
 fn what_should_pass_passes() {
-    played(&case("passes.mvt"), false, |program, outcomes| {
-        assert!(outcomes.iter().all(Outcome::passed), "{}", told(program, outcomes));
-    });
+    for name in ["passes.mvt", "waits.mvt", "watched.mvt"] {
+        played(&case(name), false, |program, outcomes| {
+            assert!(outcomes.iter().all(Outcome::passed), "{name}: {}", told(program, outcomes));
+        });
+    }
 }
 
 #[test]
@@ -93,6 +95,15 @@ fn coverage_names_the_lines_that_never_ran() {
         let part = program.coverage(&wanted[..1], &outcomes[..1]);
         assert!(part.files["played.mvt"].never.len() > 3, "{part:?}");
         assert!(part.files["played.mvt"].ran.contains(&6), "{part:?}");
+    });
+}
+
+#[test]
+fn coverage_counts_what_runs_after_a_wait() {
+    played(&case("waits.mvt"), true, |program, outcomes| {
+        let wanted: Vec<usize> = (0..outcomes.len()).collect();
+        let coverage = program.coverage(&wanted, outcomes);
+        assert_eq!(coverage.files["played.mvt"].never.len(), 0, "{coverage:?}");
     });
 }
 

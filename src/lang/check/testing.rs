@@ -27,7 +27,7 @@ use super::{
 use crate::{
     diag::{Diagnostic, codes},
     source::{SourceId, Span},
-    syntax::ast::{self, Item, Reply},
+    syntax::ast::{self, Act, Item, Reply},
     types::{Kind, TypeRef},
 };
 
@@ -163,7 +163,15 @@ fn check_one(cx: &mut Context<'_>, file: usize, item: &ast::Test, asks: &mut Vec
 
 /// A change that nothing listens to is only worth something as a record that a write may find.
 fn warn_of_silence(cx: &mut Context<'_>, span: Span, kind: ChangeKind, on: &TypeRef, listening: &[&Vec<ChangeKind>]) {
-    let found = cx.graph.shape(on).is_some_and(|shape| shape.updatable || !shape.find_by.is_empty());
+    let shape = cx.graph.shape(on);
+    let found = shape.is_some_and(|shape| shape.updatable || !shape.find_by.is_empty());
+    // A run may wait for it.
+    if shape.is_some_and(|shape| shape.listenable.is_some())
+        && kind != ChangeKind::Deleted
+        && cx.functions.iter().any(|function| function.effects.waits)
+    {
+        return;
+    }
     if (listening.is_empty() && found) || listening.iter().any(|kinds| kinds.contains(&kind)) {
         return;
     }
@@ -231,11 +239,8 @@ impl Body<'_, '_> {
                 Some(TestLineKind::Write { on, record })
             }
             ast::TestLineKind::Delete { path, record } => self.deletion(path, record.as_ref(), asks, values),
-            ast::TestLineKind::NoWrite { path: None } => Some(TestLineKind::NoWrite { on: None }),
-            ast::TestLineKind::NoWrite { path: Some(path) } => {
-                let on = self.bare_path(path, "`expect no write`")?;
-                Some(TestLineKind::NoWrite { on: Some(on) })
-            }
+            ast::TestLineKind::Tie { join, path, record } => self.joining(*join, path, record.as_ref(), (asks, values)),
+            ast::TestLineKind::None { act, path } => self.nothing(*act, path.as_ref(), values),
             ast::TestLineKind::Fails(with) => {
                 values.push(self.failing(with, false)?);
                 Some(TestLineKind::Fails)
@@ -398,6 +403,52 @@ impl Body<'_, '_> {
             None => None,
         };
         Some(TestLineKind::Delete { on, key })
+    }
+
+    fn joining(
+        &mut self,
+        join: bool,
+        path: &ast::Path,
+        record: Option<&ast::Expr>,
+        (asks, values): (&mut Vec<Ask>, &mut Vec<Expr>),
+    ) -> Option<TestLineKind> {
+        let line = if join { "`expect link`" } else { "`expect unlink`" };
+        let tied = self.tied_path(path, line, values);
+        let target = tied.as_ref().map(|(_, target)| target);
+        let fields = record.map(|record| self.record_on(target, record, Side::Key, values));
+        let (tie, _) = tied?;
+        asks.push(Ask::Written { span: path.span, on: tie.on.clone() });
+        let to = match fields {
+            Some(fields) => fields?.into_iter().next(),
+            None => None,
+        };
+        Some(TestLineKind::Tie { join, tie, to })
+    }
+
+    fn nothing(&mut self, act: Act, path: Option<&ast::Path>, values: &mut Vec<Expr>) -> Option<TestLineKind> {
+        let (join, line) = match act {
+            Act::Write => {
+                let on = path.map(|path| self.bare_path(path, "`expect no write`"));
+                return Some(TestLineKind::NoWrite { on: whole(on)? });
+            }
+            Act::Delete => {
+                let on = path.map(|path| self.bare_path(path, "`expect no delete`"));
+                return Some(TestLineKind::NoDelete { on: whole(on)? });
+            }
+            Act::Link => (true, "`expect no link`"),
+            Act::Unlink => (false, "`expect no unlink`"),
+        };
+        let tied = path.map(|path| self.tied_path(path, line, values));
+        Some(TestLineKind::NoTie { join, tie: whole(tied)?.map(|(tie, _)| tie) })
+    }
+}
+
+/// What may be left out, and what failed.
+#[expect(clippy::option_option, reason = "outside: it is whole; inside: it is there")]
+fn whole<T>(found: Option<Option<T>>) -> Option<Option<T>> {
+    match found {
+        Some(found) => found.map(Some),
+        None => Some(None),
     }
 }
 

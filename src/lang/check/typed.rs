@@ -171,8 +171,22 @@ pub enum TestLineKind {
         on: TypeRef,
         key: Option<TestField>,
     },
+    /// `link` or `unlink`: the record it starts at, and the key of the one it leads to.
+    Tie {
+        join: bool,
+        tie: TestTie,
+        to: Option<TestField>,
+    },
+    /// Of any type, or of this one.
     NoWrite {
         on: Option<TypeRef>,
+    },
+    NoDelete {
+        on: Option<TypeRef>,
+    },
+    NoTie {
+        join: bool,
+        tie: Option<TestTie>,
     },
     /// One value: the text that a failure holds, or a status.
     Fails,
@@ -186,6 +200,15 @@ pub enum TestLineKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestOrigin {
     pub ty: SmolStr,
+    pub edge: SmolStr,
+    pub key: Option<TestField>,
+}
+
+/// The edge by which two records are joined or taken apart: its type, its name, and the key of the record that it
+/// starts at, if that is fixed (a value of its own).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestTie {
+    pub on: TypeRef,
     pub edge: SmolStr,
     pub key: Option<TestField>,
 }

@@ -4,7 +4,21 @@ use super::complete::Before;
 use crate::syntax::tokens::TokenKind;
 
 const ITEMS: &[&str] = &["import", "export", "function", "type", "listen to", "test"];
-const TEST: &[&str] = &["given", "after", "answer", "expect write", "expect no write", "expect fails", "expect"];
+const TEST: &[&str] = &[
+    "given",
+    "after",
+    "answer",
+    "expect write",
+    "expect delete",
+    "expect link",
+    "expect unlink",
+    "expect no write",
+    "expect no delete",
+    "expect no link",
+    "expect no unlink",
+    "expect fails",
+    "expect",
+];
 const STATEMENTS: &[&str] = &["write", "delete", "if", "return"];
 const VALUES: &[&str] = &["NOT", "EXISTS", "IF", "true", "false", "null"];
 const OPERATORS: &[&str] = &["AND", "OR", "IN", "CONTAINS", "IS", "WITHIN", "AS"];

@@ -156,14 +156,25 @@ pub enum TestLineKind {
     Write { path: Path, record: Expr },
     /// `expect delete PATH`, `expect delete PATH { … }`
     Delete { path: Path, record: Option<Expr> },
-    /// `expect no write`, `expect no write PATH`
-    NoWrite { path: Option<Path> },
+    /// `expect link PATH`, `expect unlink PATH { … }`
+    Tie { join: bool, path: Path, record: Option<Expr> },
+    /// `expect no write`, `expect no link PATH`
+    None { act: Act, path: Option<Path> },
     /// `expect fails "…"`
     Fails(Expr),
     /// `expect x == y`
     Holds(Expr),
     /// Could not be read and was reported.
     Bad,
+}
+
+/// What a run may do to a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    Write,
+    Delete,
+    Link,
+    Unlink,
 }
 
 /// What an `answer` gives.

@@ -4,7 +4,7 @@
 use lf_module::call::ChangeKind;
 
 use super::{
-    ast::{Expr, Item, Reply, Test, TestLine, TestLineKind},
+    ast::{Act, Expr, Item, Reply, Test, TestLine, TestLineKind},
     errors::What,
     pairs::{Children, Node, Reader, Rule},
 };
@@ -88,15 +88,22 @@ impl Reader<'_> {
             return self.failing(node).map(TestLineKind::Fails);
         }
         let mut children = Children::of(node);
-        let path = children.find(Rule::path);
-        let path = match path {
+        children.take(Rule::kw_no);
+        let act = children.any().map(|word| match (word.as_rule(), word.as_str()) {
+            (Rule::kw_delete, _) => Act::Delete,
+            (Rule::kw_link, "link") => Act::Link,
+            (Rule::kw_link, _) => Act::Unlink,
+            _ => Act::Write,
+        })?;
+        let path = match children.take(Rule::path) {
             Some(path) => Some(self.path(path)?),
             None => None,
         };
         let record = self.whole_record(&mut children);
         match rule {
-            Rule::expect_none => Some(TestLineKind::NoWrite { path }),
+            Rule::expect_none => Some(TestLineKind::None { act, path }),
             Rule::expect_write => Some(TestLineKind::Write { path: path?, record: record? }),
+            Rule::expect_link => Some(TestLineKind::Tie { join: act == Act::Link, path: path?, record }),
             _ => Some(TestLineKind::Delete { path: path?, record }),
         }
     }

@@ -10,7 +10,8 @@ use crate::{
         context::Symbol,
         fields::no_field,
         hops::{conjuncts, edge_of, root_type},
-        typed::{Expr, TestField, TestOrigin},
+        typed::{Expr, TestField, TestOrigin, TestTie},
+        writes,
     },
     diag::{Diagnostic, codes},
     source::Span,
@@ -73,17 +74,7 @@ impl Body<'_, '_> {
     pub(super) fn answered_path(&mut self, path: &ast::Path, values: &mut Vec<Expr>) -> Option<Walked> {
         let connection = self.test_head(&path.head)?;
         let (last, before) = path.hops.split_last()?;
-        let mut at: Option<TypeRef> = None;
-        let mut key = None;
-        for (place, hop) in before.iter().enumerate() {
-            let on = self.next_type(connection, at.as_ref(), hop)?;
-            let shape = self.cx.graph.shape(&on)?;
-            let is_owner = place + 1 == before.len();
-            let keys: Vec<SmolStr> = shape.key.iter().filter(|_| is_owner).cloned().collect();
-            let fixed = self.fixed(hop, &on, shape, &keys, values)?;
-            key = fixed.into_iter().next();
-            at = Some(on);
-        }
+        let (at, key) = self.owner_of(connection, before, values)?;
         let on = self.next_type(connection, at.as_ref(), last)?;
         let shape = self.cx.graph.shape(&on)?;
         let pins: Vec<SmolStr> = shape.pins.iter().map(|pin| pin.field.clone()).collect();
@@ -101,6 +92,67 @@ impl Body<'_, '_> {
             return None;
         }
         Some(Walked { on, from, pins })
+    }
+
+    /// The type that a path's last edge starts at, if not the root, and the key of its record where that is fixed.
+    fn owner_of(
+        &mut self,
+        connection: ConnectionId,
+        before: &[Hop],
+        values: &mut Vec<Expr>,
+    ) -> Option<(Option<TypeRef>, Option<TestField>)> {
+        let (mut at, mut key) = (None, None);
+        for (place, hop) in before.iter().enumerate() {
+            let on = self.next_type(connection, at.as_ref(), hop)?;
+            let shape = self.cx.graph.shape(&on)?;
+            let is_owner = place + 1 == before.len();
+            let keys: Vec<SmolStr> = shape.key.iter().filter(|_| is_owner).cloned().collect();
+            key = self.fixed(hop, &on, shape, &keys, values)?.into_iter().next();
+            at = Some(on);
+        }
+        Some((at, key))
+    }
+
+    /// `connection-[:Type WHERE key == …]->-[:Edge]->`: the edge by which records are joined, and the type that it leads
+    /// to.
+    pub(super) fn tied_path(
+        &mut self,
+        path: &ast::Path,
+        line: &str,
+        values: &mut Vec<Expr>,
+    ) -> Option<(TestTie, TypeRef)> {
+        let connection = self.test_head(&path.head)?;
+        let (last, before) = path.hops.split_last()?;
+        let (at, key) = self.owner_of(connection, before, values)?;
+        let Some(on) = at else {
+            self.report(
+                Diagnostic::error(codes::MOV_TEST_PATH, path.span, format!("{line} names an edge of a record"))
+                    .label("only its type")
+                    .help("such as `crm-[:Company]->-[:People]->`"),
+            );
+            return None;
+        };
+        let (target, ..) = edge_of(self.cx, &on, &last.edge)?;
+        if let Some(extra) = writes::extra(last) {
+            self.report(
+                Diagnostic::error(codes::MOV_TEST_PATH, extra, "the last edge is only named here")
+                    .label("does not belong here")
+                    .help("the key of the record that it leads to stands in braces: `{ id: \"p-1\" }`"),
+            );
+            return None;
+        }
+        if !self.cx.graph.shape(&on)?.edge(&last.edge.text).is_some_and(|edge| edge.linkable) {
+            self.report(
+                Diagnostic::error(
+                    codes::MOV_LINK_NOT_LINKABLE,
+                    last.edge.span,
+                    format!("records cannot be joined by the edge `{}`", last.edge.text),
+                )
+                .label("the system has no request for it"),
+            );
+            return None;
+        }
+        Some((TestTie { on, edge: last.edge.text.clone(), key }, target))
     }
 
     fn next_type(&mut self, connection: ConnectionId, at: Option<&TypeRef>, hop: &Hop) -> Option<TypeRef> {

@@ -128,7 +128,7 @@ impl Body<'_, '_> {
             Side::Written => {
                 (codes::MOV_WRITE_FIELD_READ_ONLY, "can be read but not written", "set by the system itself")
             }
-            Side::Key => (codes::MOV_TEST_NEVER, "is not its key", "a delete is sent with nothing but the key"),
+            Side::Key => (codes::MOV_TEST_NEVER, "is not its key", "a record is named by its key alone"),
         };
         let report = Diagnostic::error(code, name.span, format!("`{}` of `{shown}` {what}", name.text)).label(label);
         self.report(match (side, &shape.key) {

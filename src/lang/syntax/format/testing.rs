@@ -3,7 +3,7 @@
 use lf_module::call::ChangeKind;
 
 use super::{Layout, doc::Doc, lists::Row};
-use crate::syntax::ast::{Reply, Test, TestLine, TestLineKind};
+use crate::syntax::ast::{Act, Reply, Test, TestLine, TestLineKind};
 
 impl Layout<'_> {
     pub(super) fn test(&mut self, test: &Test) -> Doc {
@@ -47,8 +47,19 @@ impl Layout<'_> {
                     parts.extend([Doc::text(" "), self.expr(record)]);
                 }
             }
-            TestLineKind::NoWrite { path } => {
-                parts.push(Doc::text("expect no write"));
+            TestLineKind::Tie { join, path, record } => {
+                parts.extend([Doc::text(if *join { "expect link " } else { "expect unlink " }), self.path(path)]);
+                if let Some(record) = record {
+                    parts.extend([Doc::text(" "), self.expr(record)]);
+                }
+            }
+            TestLineKind::None { act, path } => {
+                parts.push(Doc::text(match act {
+                    Act::Write => "expect no write",
+                    Act::Delete => "expect no delete",
+                    Act::Link => "expect no link",
+                    Act::Unlink => "expect no unlink",
+                }));
                 if let Some(path) = path {
                     parts.extend([Doc::text(" "), self.path(path)]);
                 }
