@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     diag::{Diagnostic, codes, suggest},
+    source::Span,
     syntax::ast::{Name, Path, TypeExpr, TypeKind},
     types::{Ty, TypeRef},
 };
@@ -25,13 +26,15 @@ pub(super) fn resolve(cx: &mut Context<'_>, file: usize, written: &TypeExpr) -> 
             let mut texts: Vec<SmolStr> = Vec::new();
             for member in members {
                 if texts.contains(&member.text) {
+                    let before = members.iter().take_while(|other| other.span != member.span).last();
+                    let from = before.map_or(member.span.start, |before| before.span.end);
                     cx.report(
                         Diagnostic::error(
                             codes::MOV_TYPE_CHOICE_TWICE,
                             member.span,
                             format!("{:?} stands twice in this choice", member.text),
                         )
-                        .help("leave one out"),
+                        .fix("leave this one out", Span { start: from, ..member.span }, ""),
                     );
                 } else {
                     texts.push(member.text.clone());

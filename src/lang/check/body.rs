@@ -422,11 +422,25 @@ impl<'c, 'a> Body<'c, 'a> {
             };
             let warning =
                 Diagnostic::warning(codes::MOV_UNUSED, name.span, format!("{what} `{}` is never used", name.text));
-            warnings.push(match local.bound {
-                Bound::Handle => warning.help("leave the name and `=` out, or use it"),
-                Bound::Alias => warning.help("leave the alias out, or use it"),
-                Bound::Item | Bound::Why => warning.help(format!("call it `_{}` to say that this is meant", name.text)),
-                Bound::Param | Bound::Value => {
+            let own = self.cx.slice(name.span);
+            let behind = self.cx.behind(name.span);
+            let sign = behind.trim_start().strip_prefix('=').map(|rest| behind.len() - rest.trim_start().len());
+            let sign = sign.and_then(|length| u32::try_from(length).ok());
+            warnings.push(match (local.bound, sign) {
+                (Bound::Handle, Some(length)) => {
+                    let binding = Span { end: name.span.end + length, ..name.span };
+                    warning.help("or use it").fix("leave the name and `=` out", binding, "")
+                }
+                (Bound::Handle, None) => warning.help("leave the name and `=` out, or use it"),
+                (Bound::Alias, _) => warning.help("or use it").fix("leave the alias out", name.span, ""),
+                (Bound::Item | Bound::Why, _) if !own.starts_with('`') => {
+                    let written = format!("_{own}");
+                    warning.fix(format!("call it `{written}` to say that this is meant"), name.span, written)
+                }
+                (Bound::Item | Bound::Why, _) => {
+                    warning.help(format!("call it `_{}` to say that this is meant", name.text))
+                }
+                (Bound::Param | Bound::Value, _) => {
                     warning.help(format!("leave it out, or call it `_{}` to say that this is meant", name.text))
                 }
             });

@@ -313,6 +313,7 @@ impl Body<'_, '_> {
                     format!("`{}` has no parameter `{}`", call.callee.text, name.text),
                 )
                 .also(item.name.span, "declared here");
+                let near = near.or_else(|| only_left(call, item));
                 self.report(match near {
                     Some(near) => {
                         meant.push(near.to_owned());
@@ -406,4 +407,12 @@ impl Body<'_, '_> {
         }
         Some(call.args.iter().map(|arg| &arg.value).collect())
     }
+}
+
+/// The one parameter that a call by name leaves out, where one name of it is no parameter.
+fn only_left<'i>(call: &ast::Call, item: &'i ast::Function) -> Option<&'i str> {
+    let given = |name: &SmolStr| call.args.iter().any(|arg| arg.name.as_ref().is_some_and(|own| own.text == *name));
+    let mut left = item.params.iter().filter(|param| !given(&param.name.text));
+    let (one, more) = (left.next()?, left.next());
+    (more.is_none() && call.args.len() == item.params.len()).then_some(one.name.text.as_str())
 }

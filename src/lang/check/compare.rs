@@ -284,14 +284,7 @@ impl Body<'_, '_> {
     }
 
     /// The operator and type of an arithmetic expression.
-    pub(super) fn arithmetic(
-        &mut self,
-        span: Span,
-        op: BinaryOp,
-        op_span: Span,
-        left: &Expr,
-        right: &Expr,
-    ) -> Option<(Op, Ty)> {
+    pub(super) fn arithmetic(&mut self, op: BinaryOp, op_span: Span, left: &Expr, right: &Expr) -> Option<(Op, Ty)> {
         let (one, two) = (left.ty.kind(), right.ty.kind());
         let add = matches!(op, BinaryOp::Add | BinaryOp::Subtract);
         let typed = operator(op);
@@ -312,25 +305,17 @@ impl Body<'_, '_> {
         }
         let (first, second) = (self.plain(&left.ty), self.plain(&right.ty));
         let text = one == Kind::Text || two == Kind::Text;
-        let report = if text && op == BinaryOp::Add {
-            let joined = format!("\"{}{}\"", self.inside(left), self.inside(right));
-            Diagnostic::error(codes::MOV_ARITHMETIC, op_span, "text is not joined with `+`")
-                .label("adds numbers and times")
-                .help("write it as one text")
-                .fix(format!("write `{joined}`"), span, joined.as_str())
+        let report = Diagnostic::error(
+            codes::MOV_ARITHMETIC,
+            op_span,
+            format!("`{}` does not take {first} and {second}", sign(op)),
+        );
+        let report = if text {
+            report.help("turn text into a number with `NUMBER(…)`, which may be absent")
+        } else if add {
+            report.help("it takes two numbers, two durations, or a time and a duration")
         } else {
-            let report = Diagnostic::error(
-                codes::MOV_ARITHMETIC,
-                op_span,
-                format!("`{}` does not take {first} and {second}", sign(op)),
-            );
-            if text {
-                report.help("turn text into a number with `NUMBER(…)`, which may be absent")
-            } else if add {
-                report.help("it takes two numbers, two durations, or a time and a duration")
-            } else {
-                report.help("it takes two numbers")
-            }
+            report.help("it takes two numbers")
         };
         self.report(report.also(left.span, first).also(right.span, second));
         None
@@ -350,13 +335,38 @@ impl Body<'_, '_> {
     }
 
     /// What a side of `+` looks like inside a text.
+    /// Everything that `+` joins is one mistake, and one text.
+    pub(super) fn text_joined(&mut self, span: Span, op_span: Span, parts: &[Option<Expr>]) {
+        let mut report = Diagnostic::error(codes::MOV_ARITHMETIC, op_span, "text is not joined with `+`")
+            .label("adds numbers and times")
+            .help("write it as one text");
+        for part in parts.iter().flatten().take(2) {
+            report = report.also(part.span, self.plain(&part.ty));
+        }
+        let inner: Option<String> = parts.iter().map(|part| Some(self.inside(part.as_ref()?))).collect();
+        self.report(match inner {
+            Some(inner) => {
+                let joined = format!("\"{inner}\"");
+                report.fix(format!("write `{joined}`"), span, joined)
+            }
+            None => report,
+        });
+    }
+
     fn inside(&self, side: &Expr) -> String {
         let text = self.cx.slice(side.span);
         if matches!(side.kind, ExprKind::Literal(_) | ExprKind::Interpolate(_)) && text.starts_with('"') {
-            return text.trim_matches('"').to_owned();
+            return text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text).to_owned();
         }
         format!("${{{text}}}")
     }
+}
+
+/// Whether `+` is to join text: one side is text, and neither is absent, which is a mistake of its own.
+pub(super) fn joins_text(sides: &[Option<Expr>]) -> bool {
+    let [Some(left), Some(right)] = sides else { return false };
+    let (one, two) = (left.ty.kind(), right.ty.kind());
+    (one == Kind::Text || two == Kind::Text) && one != Kind::Absent && two != Kind::Absent
 }
 
 /// The operator of a typed expression.

@@ -142,10 +142,20 @@ impl Body<'_, '_> {
                 operand.span,
                 format!("`AS` converts json, and `{text}` is `{shown}`"),
             );
-            self.report(match (operand.ty.kind(), ty.kind()) {
-                (from, Kind::Text) if from.is_scalar() => report.help(format!("write `TEXT({text})`")),
-                (Kind::Text, Kind::Number) => report.help(format!("write `NUMBER({text})`")),
-                (_, _) => report.help("its type is known already"),
+            let there = !operand.ty.may_be_absent();
+            let call = |name: &str| format!("{name}({text})");
+            let instead = match (operand.ty.kind(), ty.kind()) {
+                _ if relation::fits(&operand.ty, &ty, &self.cx.graph) => Some(text.to_owned()),
+                (from, Kind::Text) if from.is_scalar() && there => Some(call("TEXT")),
+                (Kind::Text, Kind::Number) if there => Some(call("NUMBER")),
+                (Kind::Text, Kind::Date) if there => Some(call("DATE")),
+                (Kind::Text, Kind::Datetime) if there => Some(call("DATETIME")),
+                (Kind::Text, Kind::Duration) if there => Some(call("DURATION")),
+                (_, _) => None,
+            };
+            self.report(match instead {
+                Some(instead) => report.fix(format!("write `{instead}`"), span, instead),
+                None => report.help("its type is known already"),
             });
             return None;
         }

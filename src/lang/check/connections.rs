@@ -167,7 +167,15 @@ fn credential_fits(cx: &mut Context<'_>, item: &ast::Connection, facts: &ModuleF
             let own = own_credentials(cx, module);
             cx.report(match own.as_slice() {
                 [] => report.help(format!("add one with `listen-fire credential add --module {module} NAME`")),
-                [name, ..] => report.help(format!("write `using {name}`")),
+                [name] => {
+                    let end = Span { start: item.module.span.end, ..item.module.span };
+                    let written = written(name);
+                    report.fix(format!("write `using {written}`"), end, format!(" using {written}"))
+                }
+                names => {
+                    let names: Vec<_> = names.iter().map(|name| format!("`using {name}`")).collect();
+                    report.help(format!("write {}", names.join(" or ")))
+                }
             });
             return false;
         }
@@ -176,7 +184,7 @@ fn credential_fits(cx: &mut Context<'_>, item: &ast::Connection, facts: &ModuleF
     if !facts.takes_credential {
         cx.report(
             Diagnostic::error(codes::MOV_CREDENTIAL_UNEXPECTED, using.span, format!("`{module}` takes no credential"))
-                .help("leave `using` out"),
+                .fix("leave `using` out", Span { start: item.module.span.end, ..using.span }, ""),
         );
         return false;
     }
@@ -206,6 +214,10 @@ fn credential_fits(cx: &mut Context<'_>, item: &ast::Connection, facts: &ModuleF
         let own = own_credentials(cx, module);
         cx.report(match own.as_slice() {
             [] => report.help(format!("add one with `listen-fire credential add --module {module} NAME`")),
+            [name] => {
+                let written = written(name);
+                report.fix(format!("write `{written}`"), using.span, written)
+            }
             names => {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 report.help(format!("of `{module}` there is {}", names.join(", ")))
@@ -214,6 +226,13 @@ fn credential_fits(cx: &mut Context<'_>, item: &ast::Connection, facts: &ModuleF
         return false;
     }
     true
+}
+
+/// A name as it stands in a text.
+fn written(name: &str) -> String {
+    let plain = name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+        && name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_');
+    if plain { name.to_owned() } else { format!("`{name}`") }
 }
 
 fn own_credentials(cx: &Context<'_>, module: &str) -> Vec<SmolStr> {

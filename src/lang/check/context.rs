@@ -147,6 +147,21 @@ impl<'a> Context<'a> {
         self.program.map.get(span.source).map_or("", |file| file.slice(span))
     }
 
+    /// What stands behind a place, to the end of its text.
+    pub(super) fn behind(&self, span: Span) -> &'a str {
+        let file = self.program.map.get(span.source);
+        file.and_then(|file| file.text.get(span.end as usize..)).unwrap_or_default()
+    }
+
+    /// The place of an entry of a list together with what parts it from the one before.
+    pub(super) fn parted(&self, span: Span) -> Span {
+        let file = self.program.map.get(span.source);
+        let before = file.and_then(|file| file.text.get(..span.start as usize)).unwrap_or_default();
+        let before = before.trim_end();
+        let before = before.strip_suffix(',').unwrap_or(before);
+        Span { start: u32::try_from(before.len()).unwrap_or(span.start), ..span }
+    }
+
     /// The declaration of a file-level name, which counts as a use of it.
     pub(super) fn look_up(&mut self, file: usize, name: &ast::Name) -> Option<Symbol> {
         let entry = self.scopes.get_mut(file)?.names.get_mut(&name.text)?;

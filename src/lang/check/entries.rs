@@ -79,12 +79,11 @@ impl Body<'_, '_> {
         entries.meant.push(field.name.clone());
         if let Some((first, From::Written)) = entries.typed.get(&name.text) {
             let first = first.span;
-            self.report(
+            let report =
                 Diagnostic::error(codes::MOV_WRITE_FIELD_TWICE, name.span, format!("`{}` is given twice", name.text))
                     .label("a field takes one value")
-                    .also(first, "given first here")
-                    .help("leave one out"),
-            );
+                    .also(first, "given first here");
+            self.report(report.help("leave one out"));
             entries.whole = false;
             return;
         }
@@ -138,15 +137,17 @@ impl Body<'_, '_> {
         match mode {
             EntryMode::Set => {}
             EntryMode::SetOrClear if !field.clearable => {
-                self.report(
-                    Diagnostic::error(
-                        codes::MOV_WRITE_NO_CLEAR,
-                        name.span,
-                        format!("`{}` cannot be emptied", field.name),
-                    )
-                    .label("the system always wants a value here")
-                    .help("write `ELSE SKIP` to leave it as it is"),
-                );
+                let report = Diagnostic::error(
+                    codes::MOV_WRITE_NO_CLEAR,
+                    name.span,
+                    format!("`{}` cannot be emptied", field.name),
+                )
+                .label("the system always wants a value here");
+                let says = "write `ELSE SKIP` to leave it as it is";
+                self.report(match self.clear_word(value.span) {
+                    Some(word) => report.fix(says, word, "SKIP"),
+                    None => report.help(says),
+                });
                 return None;
             }
             EntryMode::Fill if entries.act == Act::Update && !field.readable => {
@@ -165,15 +166,20 @@ impl Body<'_, '_> {
                 let shown = self.show(&ty);
                 let list = matches!(ty, Ty::List(_));
                 let why = if list { "can be written but not read".to_owned() } else { shown };
-                self.report(
-                    Diagnostic::error(
-                        codes::MOV_WRITE_FIELD_MODE,
-                        name.span,
-                        format!("`+:` adds to a list, and `{}` cannot be added to", field.name),
-                    )
-                    .label(why)
-                    .help("set it with `:`"),
-                );
+                let report = Diagnostic::error(
+                    codes::MOV_WRITE_FIELD_MODE,
+                    name.span,
+                    format!("`+:` adds to a list, and `{}` cannot be added to", field.name),
+                )
+                .label(why);
+                let sign = Span { start: name.span.end, end: value.span.start, ..name.span };
+                // What a list holds already would be lost.
+                let mends = !list && self.cx.slice(sign).trim() == "+:";
+                self.report(if mends {
+                    report.fix("set it with `:`", sign, ": ")
+                } else {
+                    report.help("set it with `:`")
+                });
                 return None;
             }
             EntryMode::SetOrSkip | EntryMode::SetOrClear | EntryMode::Fill | EntryMode::Add => {}
@@ -199,6 +205,15 @@ impl Body<'_, '_> {
             return None;
         }
         Some(value)
+    }
+
+    /// The word `CLEAR` behind a value.
+    fn clear_word(&self, value: Span) -> Option<Span> {
+        let behind = self.cx.behind(value);
+        let rest = behind.trim_start().strip_prefix("ELSE")?.trim_start();
+        rest.strip_prefix("CLEAR")?;
+        let start = value.end + u32::try_from(behind.len() - rest.len()).ok()?;
+        Some(Span { start, end: start + 5, ..value })
     }
 
     pub(super) fn absent_entry(&mut self, entries: &Entries<'_>, field: &Field, value: &Expr, mode: EntryMode) {

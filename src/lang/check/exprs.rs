@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::{
     body::{Body, Place, Resolved},
-    compare::operator,
+    compare::{joins_text, operator},
     functions, literals,
     narrow::proof,
     typed::{Expr, ExprKind, Item, Op, RecordItem},
@@ -306,8 +306,25 @@ impl Body<'_, '_> {
         let mut null = is_null(first);
         let asked = rest.last().is_some_and(|(_, op, _, right)| is_equality(*op) && is_null(right));
         let mut left = if asked { self.asked(first) } else { self.expr(first) };
-        for (span, op, op_span, right) in rest.into_iter().rev() {
+        let mut rest = rest.into_iter().rev().peekable();
+        while let Some((span, op, op_span, right)) = rest.next() {
             left = match op {
+                BinaryOp::Add => {
+                    let right = self.expr(right);
+                    let mut parts = vec![left, right];
+                    if joins_text(&parts) {
+                        let mut whole = span;
+                        while let Some((span, _, _, more)) = rest.next_if(|(_, op, ..)| *op == BinaryOp::Add) {
+                            parts.push(self.expr(more));
+                            whole = span;
+                        }
+                        self.text_joined(whole, op_span, &parts);
+                        None
+                    } else {
+                        let right = parts.pop().flatten();
+                        self.binary(span, op, op_span, parts.pop().flatten(), right)
+                    }
+                }
                 BinaryOp::And | BinaryOp::Or => self.junction(span, op, left, right),
                 BinaryOp::Equal | BinaryOp::NotEqual => self.equality(span, op, op_span, (left, null), right),
                 BinaryOp::Less
@@ -317,7 +334,6 @@ impl Body<'_, '_> {
                 | BinaryOp::In
                 | BinaryOp::Contains
                 | BinaryOp::Within
-                | BinaryOp::Add
                 | BinaryOp::Subtract
                 | BinaryOp::Multiply
                 | BinaryOp::Divide
@@ -391,7 +407,7 @@ impl Body<'_, '_> {
             | BinaryOp::Or
             | BinaryOp::Equal
             | BinaryOp::NotEqual => {
-                let (op, ty) = self.arithmetic(span, op, op_span, &left, &right)?;
+                let (op, ty) = self.arithmetic(op, op_span, &left, &right)?;
                 (op, ty, ["arithmetic needs a value"; 2])
             }
         };

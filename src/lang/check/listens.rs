@@ -308,15 +308,14 @@ fn takes(
     {
         let given = cx.graph.show(change);
         let at = declared.params.get(1).map_or(item.fire.span, |param| param.ty.span);
-        cx.report(
-            Diagnostic::error(
-                codes::MOV_LISTEN_PARAM,
-                item.fire.span,
-                format!("the second parameter of `{}` takes `{given}`, not the change", declared.name.text),
-            )
-            .also(at, "declared here")
-            .help("declare it as `<change>`, or leave it out"),
-        );
+        let report = Diagnostic::error(
+            codes::MOV_LISTEN_PARAM,
+            item.fire.span,
+            format!("the second parameter of `{}` takes `{given}`, not the change", declared.name.text),
+        )
+        .also(at, "declared here")
+        .help("or leave it out");
+        cx.report(retyped(report, item, declared.params.get(1), "<change>"));
         return None;
     }
     let record = record.clone()?;
@@ -343,17 +342,29 @@ fn takes(
     if relation::fits(&Ty::Position(on.clone()), &record, &cx.graph) {
         return Some(change.is_some());
     }
-    cx.report(
-        Diagnostic::error(
-            codes::MOV_LISTEN_PARAM,
-            item.fire.span,
-            format!("`{}` takes `{wanted}`, and this fires with `{shown}`", declared.name.text),
-        )
-        .label(shown.clone())
-        .also(at, "declared here")
-        .help(format!("declare the parameter as `<{shown}>`")),
-    );
+    let report = Diagnostic::error(
+        codes::MOV_LISTEN_PARAM,
+        item.fire.span,
+        format!("`{}` takes `{wanted}`, and this fires with `{shown}`", declared.name.text),
+    )
+    .label(shown.clone())
+    .also(at, "declared here");
+    // Of two records of systems either the listen or the parameter is meant.
+    let param = declared.params.first().filter(|_| record.described().is_none());
+    cx.report(match param {
+        Some(param) => retyped(report, item, Some(param), &format!("<{shown}>")),
+        None => report.help(format!("declare the parameter as `<{shown}>`, or listen to `{wanted}`")),
+    });
     None
+}
+
+/// The way out by another type of a parameter; a machine makes it where the function stands in the listen's own file.
+fn retyped(report: Diagnostic, item: &ast::Listen, param: Option<&ast::Param>, ty: &str) -> Diagnostic {
+    let says = format!("declare the parameter as `{ty}`");
+    match param.filter(|param| param.ty.span.source == item.fire.span.source) {
+        Some(param) => report.fix(says, param.ty.span, ty),
+        None => report.help(says),
+    }
 }
 
 /// Why a record that is gone cannot be handed to a parameter; `None` if it can.

@@ -110,11 +110,17 @@ pub(super) fn settings(
             cx.notes.mention(name.span, Meaning::Setting);
         }
         if let Some(first) = seen.insert(name.text.clone(), name.span) {
-            cx.report(
+            let report =
                 Diagnostic::error(codes::MOV_SETTING_TWICE, name.span, format!("`{}` is set twice", name.text))
-                    .also(first, "first set here")
-                    .help("keep one of the two"),
-            );
+                    .also(first, "first set here");
+            let other = given.iter().find(|other| other.name.span == first);
+            let same = other.is_some_and(|other| cx.slice(other.value.span) == cx.slice(setting.value.span));
+            // Of two that differ only the author knows which is meant.
+            cx.report(if same {
+                report.fix("leave this one out", cx.parted(name.span.to(setting.value.span)), "")
+            } else {
+                report.help("keep one of the two")
+            });
             continue;
         }
         let Some(ty) = allowed.get(&name.text) else {

@@ -107,6 +107,15 @@ impl Body<'_, '_> {
         Some(Filter { expr, fixes_key })
     }
 
+    /// Whether a value is, or is a field of, what was written as `list[0]`.
+    fn is_indexed(&self, value: &ast::Expr) -> bool {
+        let mut inner = value;
+        while let ast::ExprKind::Field { base, name: _ } = &inner.kind {
+            inner = base;
+        }
+        matches!(&inner.kind, ast::ExprKind::Call(call) if self.cx.slice(call.callee.span).starts_with('['))
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the parts of one test, split once")]
     fn pin(
         &mut self,
@@ -127,6 +136,12 @@ impl Body<'_, '_> {
                     .also(first, "fixed here")
                     .help("keep one of the two"),
             );
+            return;
+        }
+        // `list[0]` was reported where it was read: once it is mended there is more to say.
+        if self.is_indexed(value) {
+            walk.whole = false;
+            walk.told.push(pin.field.clone());
             return;
         }
         let landed = self.landed.last().cloned();

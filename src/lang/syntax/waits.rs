@@ -68,6 +68,30 @@ impl Reader<'_> {
         self.built(span, ExprKind::List(items), height)
     }
 
+    /// `() => await …` as a block: what the arm gives is bound first.
+    fn arm_block(&self, node: &Node<'_>) -> Option<String> {
+        let at = node.as_span();
+        let (before, behind) = (self.text.get(..at.start())?, self.text.get(at.end()..)?);
+        let behind = behind.trim_start_matches([' ', '\t']);
+        if !before.trim_end().ends_with("=>") || !(behind.is_empty() || behind.starts_with([',', ']', ')', '\n', '\r']))
+        {
+            return None;
+        }
+        let written = node.as_str().trim_end();
+        let form = written.strip_prefix("await")?.trim_start();
+        if form.starts_with("sleep") {
+            return Some(format!("{{ {written} }}"));
+        }
+        if !["FIRST", "until"].iter().any(|known| form.starts_with(known)) {
+            return None;
+        }
+        let mut name = "came".to_owned();
+        while self.file.text.contains(&name) {
+            name.push('_');
+        }
+        Some(format!("{{ {name} = {written}; return {name} }}"))
+    }
+
     /// An `await` inside an expression: a wait is no value.
     pub(super) fn lone_await(&mut self, node: &Node<'_>) -> Built {
         let span = self.span(node);
@@ -77,9 +101,11 @@ impl Reader<'_> {
             word,
             "`await` begins a statement, or is the whole right side of a binding",
         )
-        .label("stands inside something else")
-        .help("bind it on a line before, `x = await …`, and use `x` here");
-        self.report(problem);
+        .label("stands inside something else");
+        self.report(match self.arm_block(node) {
+            Some(block) => problem.fix(format!("write `{block}`"), span, block),
+            None => problem.help("bind it on a line before, `x = await …`, and use `x` here"),
+        });
         Built { expr: Expr { span, kind: ExprKind::Bad }, height: 0 }
     }
 }
