@@ -39,7 +39,8 @@ pub struct Label {
     pub text: String,
 }
 
-/// A mend that a machine can apply: replace each span by the text.
+/// A mend that a machine can apply: replace each span by the text. As a diagnostic's `fix` it is the one right answer,
+/// which keeps what the author meant; where there are several, each is one of its `ways`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fix {
     /// Imperative and specific: "write `Name`".
@@ -57,6 +58,8 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     pub help: Vec<String>,
     pub fix: Option<Fix>,
+    /// Mends between which only the author can choose: an editor offers them, nothing makes one unasked.
+    pub ways: Vec<Fix>,
 }
 
 impl Diagnostic {
@@ -71,6 +74,7 @@ impl Diagnostic {
             secondary: Vec::new(),
             help: Vec::new(),
             fix: None,
+            ways: Vec::new(),
         }
     }
 
@@ -109,6 +113,13 @@ impl Diagnostic {
     #[must_use]
     pub fn fix(mut self, says: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         self.fix = Some(Fix { says: says.into(), edits: vec![(span, text.into())] });
+        self
+    }
+
+    /// One of several ways out that a machine can take once it is chosen.
+    #[must_use]
+    pub fn way(mut self, says: impl Into<String>, edits: Vec<(Span, String)>) -> Self {
+        self.ways.push(Fix { says: says.into(), edits });
         self
     }
 }

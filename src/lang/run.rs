@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use lf_module::value::Value;
 
 pub use entry::Entry;
-pub(crate) use eval::{fixed, scalar::duration as duration_text};
+pub(crate) use eval::{fixed, scalar::duration as duration_text, time};
 pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement, Test, Wait};
 pub use past::{Open, Past};
 pub use replay::{Replayed, replay};

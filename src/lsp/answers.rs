@@ -188,18 +188,24 @@ pub(super) fn actions(asked: &Asked<'_>, over: &Over) -> Value {
     if wanted("quickfix") {
         let place = |source: SourceId| Some(asked.uri(source));
         for problem in own.iter().filter(|problem| touches(lines.range(problem.primary.span))) {
-            let Some(fix) = &problem.fix else { continue };
+            let preferred = |fix| (fix, true);
+            let fixes = problem.fix.iter().map(preferred).chain(problem.ways.iter().map(|way| (way, false)));
             let mut sources: BTreeMap<SourceId, Lines<'_>> = BTreeMap::new();
             for label in problem.secondary.iter().chain([&problem.primary]) {
                 sources.entry(label.span.source).or_insert_with(|| asked.lines(label.span.source));
             }
-            actions.push(json!({
-                "title": fix.says,
-                "kind": "quickfix",
-                "isPreferred": true,
-                "diagnostics": diagnostic(problem, &sources, &place).into_iter().collect::<Vec<_>>(),
-                "edit": asked.edit(&fix.edits),
-            }));
+            for (fix, preferred) in fixes {
+                let mut action = json!({
+                    "title": fix.says,
+                    "kind": "quickfix",
+                    "diagnostics": diagnostic(problem, &sources, &place).into_iter().collect::<Vec<_>>(),
+                    "edit": asked.edit(&fix.edits),
+                });
+                if preferred {
+                    set(&mut action, "isPreferred", true.into());
+                }
+                actions.push(action);
+            }
         }
     }
     if wanted("source.fixAll") && over.context.only.is_some() {

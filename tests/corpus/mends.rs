@@ -139,12 +139,16 @@ fn reason(code: &str) -> Option<&'static str> {
 
 fn each_code() -> Result<(), String> {
     let mut fixed: BTreeMap<&str, String> = BTreeMap::new();
+    let mut chosen: BTreeMap<&str, String> = BTreeMap::new();
     let mut by_hand: BTreeMap<&str, String> = BTreeMap::new();
     for (name, text) in broken() {
         for problem in &case::outcome(&name, &text)?.problems {
             let code = problem.code.as_str();
             if let Some(fix) = &problem.fix {
                 fixed.entry(code).or_insert_with(|| fix.says.replace('\n', " ⏎ "));
+            } else if !problem.ways.is_empty() {
+                let ways: Vec<_> = problem.ways.iter().map(|way| way.says.as_str()).collect();
+                chosen.entry(code).or_insert_with(|| ways.join("; "));
             } else if let Some(told) = told(problem) {
                 by_hand.entry(code).or_insert_with(|| told.replace('\n', " ⏎ "));
             }
@@ -157,12 +161,20 @@ fn each_code() -> Result<(), String> {
         let line = match (fixed.get(code), by_hand.get(code)) {
             (Some(fix), Some(hand)) => format!("fix: {fix}; else: {hand}"),
             (Some(fix), None) => format!("fix: {fix}"),
+            (None, hand) if chosen.contains_key(code) => {
+                hand.map_or_else(String::new, |hand| format!("by hand: {hand}"))
+            }
             (None, hand) => {
                 let hand = hand.map_or("the headline says it all", String::as_str);
                 let reason = reason(code);
                 wrong.extend(reason.is_none().then(|| format!("{code} has neither a fix nor a reason for none")));
                 format!("by hand: {hand}\n    because {}", reason.unwrap_or("?"))
             }
+        };
+        let line = match chosen.get(code) {
+            Some(ways) if line.is_empty() => format!("to choose: {ways}"),
+            Some(ways) => format!("to choose: {ways}; {line}"),
+            None => line,
         };
         if fixed.contains_key(code) && reason(code).is_some() {
             wrong.push(format!("{code} has a fix, and a reason for none"));
@@ -211,11 +223,11 @@ const HABITS: &[(&str, &str)] = &[
     ("let x = 1\n  write c { Size: x }", "let"),
     ("const x = 1\n  write c { Size: x }", "const"),
     ("var x = 1\n  write c { Size: x }", "var"),
-    ("try { delete c } catch (e) { }", "try"),
+    ("try { write c { Name: \"a\" } } catch (e) { ERROR(e.text) }", "else (e)"),
     ("write c { Tags: MAP(c.Tags, t => UPPER(t)) }", "(t)"),
     ("write c { Name: c.Name + \"a\" }", "${"),
     ("write c { Name: \"a\" + \": \" + c.Name + \"!\" }", "${c.Name}!"),
-    ("write c { Name: 1 + 2 + \" of \" + c.Size }", "${1 + 2} of"),
+    ("write c { Name: 1 + 2 + \" of \" + c.Employees }", "${1 + 2} of"),
     ("# a comment\n  delete c", "//"),
     ("write c { Name: “a” }", "\""),
     ("write c { Size: 3 – 1 }", "-"),

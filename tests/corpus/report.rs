@@ -28,8 +28,11 @@ pub(crate) fn reports(outcome: &Outcome) -> String {
 
 /// A fix, applied alone, leaves no problem of its code and headline at its place, and makes no more problems.
 pub(crate) fn fixes_mend(outcome: &Outcome) -> Result<(), String> {
-    for problem in &outcome.problems {
-        let Some(fix) = &problem.fix else { continue };
+    let mends = |problem: &Diagnostic| problem.fix.iter().chain(&problem.ways).cloned().collect::<Vec<_>>();
+    for (problem, fix) in
+        outcome.problems.iter().flat_map(|problem| mends(problem).into_iter().map(move |fix| (problem, fix)))
+    {
+        let fix = &fix;
         let text = apply(fix, problem, &outcome.sources)?;
         let path = &outcome.sources.get(problem.primary.span.source).expect("a known file").path;
         let after = case::outcome(path, &text)?;

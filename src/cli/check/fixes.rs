@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lf_lang::{
-    diag::{Severity, fix},
-    source::SourceId,
+    diag::{Diagnostic, Fix, Severity, fix},
+    source::{LineColumn, SourceFile, SourceId},
 };
 use serde_json::{Value, json};
 
@@ -25,10 +25,77 @@ pub(super) const MOST_ROUNDS: usize = 16;
 /// What was mended so far.
 #[derive(Debug, Default)]
 pub(super) struct Fixed {
-    /// How many fixes went into each file.
-    files: BTreeMap<String, usize>,
+    /// The fixes that went into each file.
+    files: BTreeMap<String, Vec<Made>>,
     /// Every text that a file had, so that fixes which undo one another end.
     seen: BTreeSet<(String, String)>,
+}
+
+/// One fix that was made.
+#[derive(Debug)]
+struct Made {
+    /// In the text that it was made in.
+    at: LineColumn,
+    code: &'static str,
+    says: String,
+    before: String,
+    after: String,
+}
+
+/// The longest piece of a text that a line shows.
+const MOST_SHOWN: usize = 60;
+
+impl Made {
+    fn of(problem: &Diagnostic, fix: &Fix, file: &SourceFile) -> Option<Self> {
+        let mut edits: Vec<_> = fix.edits.iter().filter(|(span, _)| span.source == file.id).collect();
+        edits.sort_by_key(|(span, _)| (span.start, span.end));
+        let (first, last) = (edits.first()?, edits.last()?);
+        // With the word that it touches, so that also what is only put in or taken out has both sides.
+        let before = file.text.get(..first.0.start as usize)?;
+        let start = before.trim_end_matches(|sign: char| !sign.is_whitespace()).len();
+        let after = file.text.get(last.0.end as usize..)?;
+        let word = after.find(char::is_whitespace).unwrap_or(after.len());
+        let end = last.0.end as usize + word;
+        let mut made = String::new();
+        let mut at = start;
+        for (span, text) in edits {
+            made.push_str(file.text.get(at..span.start as usize)?);
+            made.push_str(text);
+            at = span.end as usize;
+        }
+        made.push_str(file.text.get(at..end)?);
+        Some(Self {
+            at: file.line_column(problem.primary.span.start),
+            code: problem.code.as_str(),
+            says: fix.says.clone(),
+            before: file.text.get(start..end)?.trim().to_owned(),
+            after: made.trim().to_owned(),
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "line": self.at.line, "column": self.at.column, "code": self.code, "says": self.says,
+            "before": self.before, "after": self.after,
+        })
+    }
+
+    fn line(&self, path: &str) -> String {
+        let (before, after) = (shown(&self.before), shown(&self.after));
+        format!("{path}:{}:{}: {}: {before} → {after}", self.at.line, self.at.column, self.code)
+    }
+}
+
+/// A piece of a text on one line.
+fn shown(text: &str) -> String {
+    if text.is_empty() {
+        return "nothing".to_owned();
+    }
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > MOST_SHOWN {
+        line = line.chars().take(MOST_SHOWN).chain("…".chars()).collect();
+    }
+    if line.contains('`') { line } else { format!("`{line}`") }
 }
 
 impl Fixed {
@@ -51,23 +118,27 @@ impl Fixed {
             }
             files::replace(&place, &text)?;
             wrote = true;
-            let took = |index: &&usize| {
-                let edits = loaded.problems.get(**index).and_then(|problem| problem.fix.as_ref());
-                edits.is_some_and(|fix| fix.edits.iter().any(|(span, _)| span.source == source))
-            };
-            *self.files.entry(file.path.clone()).or_default() += round.taken.iter().filter(took).count();
+            let took = round.taken.iter().filter_map(|index| {
+                let problem = loaded.problems.get(*index)?;
+                Made::of(problem, problem.fix.as_ref()?, file)
+            });
+            self.files.entry(file.path.clone()).or_default().extend(took);
         }
         Ok(wrote)
     }
 
     pub(super) fn json(&self) -> Value {
-        self.files.iter().map(|(path, fixes)| json!({ "path": path, "fixes": fixes })).collect()
+        let file = |(path, made): (&String, &Vec<Made>)| json!({ "path": path, "fixes": made.len(), "made": made.iter().map(Made::json).collect::<Vec<_>>() });
+        self.files.iter().map(file).collect()
     }
 
     /// What was changed, and why not everything is mended.
     pub(super) fn say(&self, loaded: &Loaded, shell: &Shell) {
-        for (path, fixes) in &self.files {
-            let what = if *fixes == 1 { "1 fix".to_owned() } else { format!("{fixes} fixes") };
+        for (path, made) in &self.files {
+            for fix in made {
+                shell.output.note(&fix.line(path));
+            }
+            let what = if made.len() == 1 { "1 fix".to_owned() } else { format!("{} fixes", made.len()) };
             shell.output.note(&format!("{path}: {what} made"));
         }
         if self.files.is_empty() {

@@ -149,7 +149,7 @@ impl Listener<'_> {
             if caused.whole && caused.own && !listen.echo {
                 state = State::Skipped;
                 reason = Some(format!("echo: run {} of this listen wrote it", caused.run));
-            } else if depth >= service.limits.depth {
+            } else if depth >= listen.depth.unwrap_or(u32::MAX).min(service.limits.depth) {
                 state = State::Held;
                 reason = Some(format!(
                     "a chain of {depth} changes that cause each other, the last by run {}; end the loop between the \

@@ -93,6 +93,10 @@ pub(super) struct Body<'c, 'a> {
     pub(super) trials: u32,
     /// Inside what no wait may stand, in words.
     pub(super) no_wait: Option<&'static str>,
+    /// The other side of the comparison that is being checked.
+    pub(super) opposite: Option<Span>,
+    /// Outer names that an inner one hides until its scope ends: where that began, the place among the visible, whose it is.
+    hidden: Vec<(usize, usize, LocalId)>,
 }
 
 /// The record that a bare name may be a field of.
@@ -131,6 +135,8 @@ impl<'c, 'a> Body<'c, 'a> {
             leaves: "this function",
             trials: 0,
             no_wait: None,
+            opposite: None,
+            hidden: Vec::new(),
         }
     }
 
@@ -158,6 +164,11 @@ impl<'c, 'a> Body<'c, 'a> {
     /// Ends a scope: what was bound since is not visible any more.
     pub(super) fn close(&mut self, scope: usize) {
         self.visible.truncate(scope);
+        while let Some((_, position, local)) = self.hidden.pop_if(|(began, _, _)| *began >= scope) {
+            if let Some((_, visible)) = self.visible.get_index_mut(position) {
+                *visible = local;
+            }
+        }
     }
 
     /// A local without a name.
@@ -193,8 +204,17 @@ impl<'c, 'a> Body<'c, 'a> {
                 Some(first) => report.also(first, "bound here"),
                 None => report,
             });
-            // Later uses mean one of the two, and both are known: keep the first.
-            return self.push(Some(name.clone()), bound, None);
+            // Later uses mean one of the two. In the block of a hop, a closure or a refusal either may be meant, and
+            // nothing is said of it; of two bindings the first is kept.
+            let id = self.push(Some(name.clone()), bound, None);
+            if position < scope && !matches!(bound, Bound::Value | Bound::Handle) {
+                self.touch(id);
+                self.touch(local);
+                if let Some((_, visible)) = self.visible.get_index_mut(position) {
+                    self.hidden.push((scope, position, std::mem::replace(visible, id)));
+                }
+            }
+            return id;
         }
         if let Some(outer) = self.cx.peek(self.file, &name.text).map(|entry| entry.span) {
             self.report(
@@ -328,9 +348,19 @@ impl<'c, 'a> Body<'c, 'a> {
             None => report,
         };
         self.report(match &landed.alias {
-            Some(alias) => report
-                .help(format!("write `{alias}.{}` for the field; rename the other to use it here", name.text))
-                .fix(format!("write `{alias}.{}`", name.text), name.span, format!("{alias}.{}", name.text)),
+            Some(alias) => {
+                let field = format!("{alias}.{}", self.cx.slice(name.span));
+                let with_itself = self.opposite.is_some_and(|side| self.cx.slice(side) == field);
+                if with_itself {
+                    report.help(format!(
+                        "give the name in scope another name, and write that here: `{field}` would be compared with itself"
+                    ))
+                } else {
+                    report
+                        .way(format!("write `{field}` for the field"), vec![(name.span, field)])
+                        .help("give the name in scope another name, and write that here, if it is meant")
+                }
+            }
             None => report.help(format!(
                 "give the hop an alias and write `r.{}` for the field; rename the other to use it here",
                 name.text

@@ -1,5 +1,6 @@
 //! Calls of built-ins: their arguments against the table, literals looked into, `COALESCE`.
 
+use lf_module::value::Value;
 use regex::Regex;
 use smol_str::SmolStr;
 
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::{
     diag::{Diagnostic, codes},
+    run::time,
     source::Span,
     syntax::ast,
     types::{Kind, Ty, relation},
@@ -99,6 +101,11 @@ impl Body<'_, '_> {
             return None;
         }
         let ty = gives(signature.gives, typed.first().map(|arg| &arg.ty));
+        let ty = if typed.first().is_some_and(|arg| converts(signature.gives, &arg.ty)) {
+            ty.present().cloned().unwrap_or(ty)
+        } else {
+            ty
+        };
         Some(Expr { ty, span, kind: ExprKind::Builtin { builtin: signature.builtin, args: typed } })
     }
 
@@ -125,6 +132,8 @@ impl Body<'_, '_> {
             )
             .label(shown);
             self.report(match (kind, takes) {
+                // These read a text; of what is no text they would read nothing.
+                (from, Takes::Text) if let Some(help) = reads(builtin, from, text) => report.help(help),
                 (from, Takes::Text) if from.is_scalar() => report.help("nothing is turned into text silently").fix(
                     format!("write `TEXT({text})`"),
                     arg.span,
@@ -190,6 +199,44 @@ impl Body<'_, '_> {
     }
 }
 
+/// The way out where a built-in reads a text, and got what was read already or is never written so.
+fn reads(builtin: &str, from: Kind, text: &str) -> Option<String> {
+    let made = match builtin {
+        "DATE" => Kind::Date,
+        "DATETIME" => Kind::Datetime,
+        "NUMBER" => Kind::Number,
+        "DURATION" => Kind::Duration,
+        _ => return None,
+    };
+    Some(match (made, from) {
+        (made, from) if made == from => format!("it is {} already: leave `{builtin}` out", one(made)),
+        (Kind::Date, Kind::Datetime) => format!(
+            "which day it is depends on the zone: `DATE(FORMAT({text}, \"YYYY-MM-DD\", \"UTC\"))`, which may be absent"
+        ),
+        (Kind::Datetime, Kind::Date) => format!("say at which time and where: `AT_TIME({text}, \"09:00\", \"UTC\")`"),
+        (Kind::Number, Kind::Boolean) => format!("write `IF {text} THEN 1 ELSE 0 END`"),
+        (Kind::Number, Kind::Duration) => format!("compare it with a duration: `{text} > 2h`"),
+        (Kind::Number, Kind::Date | Kind::Datetime) => {
+            format!("write the part that is meant: `NUMBER(FORMAT({text}, \"YYYY\"))`")
+        }
+        (made, _) => format!(
+            "{} is read from a text such as {}",
+            one(made),
+            match made {
+                Kind::Date => "\"2026-01-05\"",
+                Kind::Datetime => "\"2026-01-05T09:00:00Z\"",
+                Kind::Duration => "\"1h30m\"; one that is known is written `1h30m`",
+                Kind::Number | Kind::Text | Kind::Boolean | Kind::Json | Kind::List | Kind::Record | Kind::Absent =>
+                    "\"12.5\"",
+            }
+        ),
+    })
+}
+
+fn one(kind: Kind) -> String {
+    format!("a {}", kind.word())
+}
+
 fn gives(gives: Gives, first: Option<&Ty>) -> Ty {
     let first = first.and_then(Ty::present);
     let item = match first {
@@ -224,6 +271,31 @@ fn gives(gives: Gives, first: Option<&Ty>) -> Ty {
         Gives::Same => first.cloned().unwrap_or(Ty::EmptyList),
         Gives::MaybeMember => item.map_or(Ty::Absent, Ty::optional),
         Gives::Member => item.unwrap_or(Ty::EmptyList),
+    }
+}
+
+/// Whether a conversion of a text that is known cannot fail.
+fn converts(gives: Gives, text: &Ty) -> bool {
+    let Some(text) = text.known_text() else { return false };
+    match gives {
+        Gives::MaybeDate => matches!(time::date(text), Value::Date(_)),
+        Gives::MaybeDatetime => matches!(time::datetime(text), Value::DateTime(_)),
+        Gives::MaybeDuration => matches!(time::duration(text), Value::Duration(_)),
+        Gives::Text
+        | Gives::TextList
+        | Gives::Number
+        | Gives::NumberList
+        | Gives::Boolean
+        | Gives::Date
+        | Gives::Datetime
+        | Gives::MaybeNumber
+        | Gives::MaybeMatch
+        | Gives::Json
+        | Gives::MaybeJson
+        | Gives::MaybeUrl
+        | Gives::Same
+        | Gives::MaybeMember
+        | Gives::Member => false,
     }
 }
 

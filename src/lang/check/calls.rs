@@ -382,7 +382,7 @@ impl Body<'_, '_> {
         .also(param.ty.span, "declared here");
         let text = self.cx.slice(arg.span);
         self.report(match (arg.ty.kind(), ty.kind()) {
-            (from, Kind::Text) if from.is_scalar() && from != Kind::Text => report
+            (from, Kind::Text) if from.is_scalar() && *ty == Ty::Text => report
                 .help("nothing is turned into text silently")
                 .fix(format!("write `TEXT({text})`"), arg.span, format!("TEXT({text})")),
             (Kind::Text, Kind::Number) => report.help(format!("convert it: `NUMBER({text})`, which may be absent")),

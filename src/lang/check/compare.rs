@@ -1,5 +1,6 @@
 //! Comparison and arithmetic: both sides of one kind, and the way out where they are not.
 
+use lf_module::value::Value;
 use smol_str::SmolStr;
 
 use super::{
@@ -8,6 +9,7 @@ use super::{
 };
 use crate::{
     diag::{Diagnostic, codes, suggest},
+    run::time,
     source::Span,
     syntax::ast::BinaryOp,
     types::{Kind, Ty},
@@ -75,9 +77,18 @@ impl Body<'_, '_> {
                 .label("compares values of one kind")
                 .also(left.span, one)
                 .also(right.span, two);
+        let literal = |side: &Expr| matches!(side.kind, ExprKind::Literal(_));
         let report = match (left.ty.kind(), right.ty.kind()) {
-            (Kind::Text, other) if other.is_scalar() => self.as_text(report, right),
-            (other, Kind::Text) if other.is_scalar() => self.as_text(report, left),
+            (Kind::Text, other) if other.is_scalar() && literal(right) && !literal(left) => {
+                self.literal_as_text(report, op_span, left, right)
+            }
+            (other, Kind::Text) if other.is_scalar() && literal(left) && !literal(right) => {
+                self.literal_as_text(report, op_span, right, left)
+            }
+            (Kind::Text, other) if other.is_scalar() => self.text_as(report, left, right),
+            (other, Kind::Text) if other.is_scalar() => self.text_as(report, right, left),
+            (Kind::Date, Kind::Datetime) => report.help(self.day_of(right)),
+            (Kind::Datetime, Kind::Date) => report.help(self.day_of(left)),
             (Kind::List, _) => report.help("to look for a member write `CONTAINS`"),
             (_, Kind::List) => report.help("to look for a member write `IN`"),
             (Kind::Record, _) | (_, Kind::Record) => report.help("name the field of the record that is meant"),
@@ -86,15 +97,40 @@ impl Body<'_, '_> {
         self.report(report);
     }
 
-    fn as_text(&self, report: Diagnostic, side: &Expr) -> Diagnostic {
-        let text = self.cx.slice(side.span);
-        let literal = matches!(side.kind, ExprKind::Literal(_));
-        let written = if literal { format!("\"{text}\"") } else { format!("\"${{{text}}}\"") };
-        report.help(format!("convert one of them; as text: `{written}`")).fix(
-            format!("write `{written}`"),
-            side.span,
-            written.as_str(),
+    fn day_of(&self, instant: &Expr) -> String {
+        let text = self.cx.slice(instant.span);
+        format!(
+            "which day it is depends on the zone: `DATE(FORMAT({text}, \"YYYY-MM-DD\", \"UTC\"))`, which may be absent"
         )
+    }
+
+    /// A literal beside a text: as a text it can be equal, but it has not its own order any more.
+    fn literal_as_text(&self, report: Diagnostic, op_span: Span, text: &Expr, literal: &Expr) -> Diagnostic {
+        let (text, written) = (self.cx.slice(text.span), self.cx.slice(literal.span));
+        if matches!(self.cx.slice(op_span), "==" | "!=") {
+            return report.fix(format!("write `\"{written}\"`"), literal.span, format!("\"{written}\""));
+        }
+        report.help(format!("convert `{text}`: {}", converted(literal.ty.kind(), text)))
+    }
+
+    /// A text beside something else: it is the text that was meant to be of the other's kind.
+    fn text_as(&self, report: Diagnostic, text: &Expr, other: &Expr) -> Diagnostic {
+        let kind = other.ty.kind();
+        let written = self.cx.slice(text.span);
+        let Some(known) =
+            text.ty.present().and_then(Ty::known_text).filter(|_| matches!(text.kind, ExprKind::Literal(_)))
+        else {
+            let other = self.cx.slice(other.span);
+            return report.help(format!("convert one of them: {}, or `TEXT({other})`", converted(kind, written)));
+        };
+        match as_literal(known, kind) {
+            Some(right) => report.fix(format!("write `{right}`"), text.span, right),
+            None if kind == Kind::Datetime => {
+                report.help("write the instant with its offset: `DATETIME(\"2026-01-05T00:00:00Z\")`")
+            }
+            None if kind == Kind::Date => report.help("write the day: `DATE(\"2026-01-05\")`"),
+            None => report.help(format!("{written} is not written as a {} is", kind.word())),
+        }
     }
 
     /// The type in words that do not depend on which literal it was.
@@ -367,6 +403,40 @@ pub(super) fn joins_text(sides: &[Option<Expr>]) -> bool {
     let [Some(left), Some(right)] = sides else { return false };
     let (one, two) = (left.ty.kind(), right.ty.kind());
     (one == Kind::Text || two == Kind::Text) && one != Kind::Absent && two != Kind::Absent
+}
+
+/// How a text is read as a value of another kind.
+fn converted(kind: Kind, text: &str) -> String {
+    match kind {
+        Kind::Number => format!("`NUMBER({text})`, which may be absent"),
+        Kind::Date => format!("`DATE({text})`, which may be absent"),
+        Kind::Datetime => format!("`DATETIME({text})`, which may be absent"),
+        Kind::Duration => format!("`DURATION({text})`, which may be absent"),
+        Kind::Boolean => format!("`{text} == \"true\"`"),
+        Kind::Text | Kind::Json | Kind::List | Kind::Record | Kind::Absent => format!("`{text}`"),
+    }
+}
+
+/// A literal text as what was meant by it, if it says that and nothing else.
+fn as_literal(text: &str, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Number => plain_number(text).then(|| text.to_owned()),
+        Kind::Boolean => ["true", "false"].contains(&text).then(|| text.to_owned()),
+        Kind::Duration => {
+            let written = text.starts_with(|sign: char| sign.is_ascii_digit());
+            (written && matches!(time::duration(text), Value::Duration(_))).then(|| text.to_owned())
+        }
+        Kind::Date => matches!(time::date(text), Value::Date(_)).then(|| format!("DATE({text:?})")),
+        Kind::Datetime => matches!(time::datetime(text), Value::DateTime(_)).then(|| format!("DATETIME({text:?})")),
+        Kind::Text | Kind::Json | Kind::List | Kind::Record | Kind::Absent => None,
+    }
+}
+
+/// `12`, `0.5`: digits as the language writes them, with no zero that may be part of a code.
+fn plain_number(text: &str) -> bool {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(part) && (whole == "0" || !whole.starts_with('0')) && text.len() <= 28
 }
 
 /// The operator of a typed expression.

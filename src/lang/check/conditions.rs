@@ -49,6 +49,10 @@ impl Body<'_, '_> {
             format!("a condition is true or false, and this is {}", typed.ty.kind().word()),
         )
         .label(self.show(&typed.ty));
+        if typed.ty.may_be_absent() && !matches!(typed.ty, Ty::Absent) {
+            self.report(report.help(format!("test whether it is there: `{text} != null`")));
+            return None;
+        }
         self.report(match typed.ty.kind() {
             Kind::List => report.help(format!("compare its length: `LENGTH({text}) > 0`")),
             Kind::Text => report.help(format!("compare it: `{text} != \"\"`")),
@@ -209,11 +213,11 @@ impl Body<'_, '_> {
             Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::Record | Kind::Absent => None,
         };
         let report = match fallback {
-            Some(fallback) => report.fix(
-                format!("write `COALESCE({text}, {fallback})`"),
-                expr.span,
-                format!("COALESCE({text}, {fallback})"),
-            ),
+            // What stands for a missing value is the author's to say.
+            Some(fallback) => {
+                let written = format!("COALESCE({text}, {fallback})");
+                report.way(format!("give it a value: `{written}`"), vec![(expr.span, written)])
+            }
             None => report,
         };
         self.report(report);

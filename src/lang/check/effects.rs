@@ -4,29 +4,26 @@ use indexmap::IndexSet;
 use smol_str::SmolStr;
 
 use super::{
+    circles::{self, Act, Acts},
     context::Context,
-    order,
     typed::{
         Block, ClosureBody, EntryMode, Expr, ExprKind, Function, FunctionId, Item, Listen, Path, PathStart, RecordItem,
         StatementKind, WaitKind, Way, WriteTarget,
     },
 };
-use crate::{
-    diag::{Diagnostic, Severity, codes},
-    types::TypeRef,
-};
+use crate::diag::{Diagnostic, codes};
 
 /// The effect row of a function.
 #[derive(Debug, Clone)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     /// It is not known yet: taken to write.
     pub(super) pending: bool,
     pub(super) reads: bool,
     pub(super) waits: bool,
     /// It may end the run with `ERROR`.
     fails: bool,
-    pub(super) writes: IndexSet<TypeRef>,
-    pub(super) calls: IndexSet<usize>,
+    pub(crate) writes: Acts,
+    pub(crate) calls: IndexSet<usize>,
 }
 
 impl Default for Effects {
@@ -36,7 +33,7 @@ impl Default for Effects {
             reads: false,
             waits: false,
             fails: false,
-            writes: IndexSet::new(),
+            writes: Acts::default(),
             calls: IndexSet::new(),
         }
     }
@@ -48,7 +45,7 @@ impl Effects {
     }
 
     /// What the body of a function does by itself, and whom it calls.
-    pub(super) fn of(function: &Function) -> Self {
+    pub(crate) fn of(function: &Function) -> Self {
         let mut effects = Self { pending: false, ..Self::default() };
         effects.block(&function.body);
         effects
@@ -64,7 +61,7 @@ impl Effects {
                     self.expr(why);
                 }
                 StatementKind::Write { write, refused, bind: _ } => {
-                    self.writes.insert(write.on.clone());
+                    self.writes.add(&write.on, Act::write(write));
                     if let WriteTarget::CreateUnder { owner: record, edge: _ } | WriteTarget::Update(record) =
                         &write.target
                     {
@@ -79,12 +76,16 @@ impl Effects {
                     }
                 }
                 StatementKind::Delete { target } => {
-                    self.writes.extend(target.ty.described().cloned());
+                    if let Some(on) = target.ty.described() {
+                        self.writes.add(on, Act::delete());
+                    }
                     self.expr(target);
                 }
                 StatementKind::Link { from, to, join: _, edge: _ } => {
                     for end in [from, to] {
-                        self.writes.extend(end.ty.described().cloned());
+                        if let Some(on) = end.ty.described() {
+                            self.writes.add(on, Act::link());
+                        }
                         self.expr(end);
                     }
                 }
@@ -232,12 +233,12 @@ pub(super) fn settle(cx: &mut Context<'_>, group: &[usize]) {
             if let Some(other) = cx.functions.get(*called) {
                 all.reads |= other.effects.reads;
                 all.waits |= other.effects.waits;
-                all.writes.extend(other.effects.writes.iter().cloned());
+                all.writes.extend(&other.effects.writes);
             }
         }
         all.reads |= own.reads;
         all.waits |= own.waits;
-        all.writes.extend(own.writes);
+        all.writes.extend(&own.writes);
     }
     for &index in group {
         if let Some(function) = cx.functions.get_mut(index) {
@@ -251,33 +252,14 @@ const NAMED: usize = 8;
 
 /// Reports listens that can fire one another in a circle.
 pub(super) fn report_loops(cx: &mut Context<'_>, listens: &[Listen]) {
-    // Listens first, then the types between them: a listen leads to what its function writes, a type to what it fires.
-    let types: IndexSet<&TypeRef> = listens.iter().map(|listen| &listen.on).collect();
-    let mut edges: Vec<Vec<usize>> = listens
-        .iter()
-        .map(|listen| {
-            let FunctionId(function) = listen.fire;
-            let writes = cx.functions.get(function as usize).map(|function| &function.effects.writes);
-            let written = writes.into_iter().flatten().filter_map(|written| types.get_index_of(written));
-            written.map(|place| listens.len() + place).collect()
-        })
-        .collect();
-    edges.extend(types.iter().map(|_| Vec::new()));
-    for (index, listen) in listens.iter().enumerate() {
-        let place = types.get_index_of(&listen.on).map(|place| listens.len() + place);
-        if let Some(fires) = place.and_then(|place| edges.get_mut(place)) {
-            fires.push(index);
-        }
-    }
-    for group in order::groups(&edges) {
-        if !order::is_cycle(&group, &edges) {
-            continue;
-        }
-        let members: Vec<&Listen> = group.iter().filter_map(|index| listens.get(*index)).collect();
+    let acts = |listen: &Listen| {
+        let FunctionId(function) = listen.fire;
+        cx.functions.get(function as usize).map(|function| &function.effects.writes)
+    };
+    for circle in circles::circles(listens, &cx.checked_constants, acts) {
+        let members: Vec<&Listen> = circle.listens.iter().filter_map(|index| listens.get(*index)).collect();
         let Some((first, others)) = members.split_first() else { continue };
         let names: Vec<SmolStr> = members.iter().take(NAMED).map(|listen| name(cx, listen)).collect();
-        let severity =
-            if others.is_empty() && !first.settings.echo { Severity::Information } else { Severity::Warning };
         let shown = cx.graph.show_position(&first.on);
         let headline = if others.is_empty() {
             format!("`{}` writes `{shown}`, which it listens to", names.join(", "))
@@ -285,20 +267,24 @@ pub(super) fn report_loops(cx: &mut Context<'_>, listens: &[Listen]) {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             format!("{} write what fires each other", names.join(", "))
         };
-        let mut report = Diagnostic::error(codes::MOV_LISTEN_CYCLE, first.span, headline);
-        report.severity = severity;
-        for other in others.iter().take(NAMED) {
-            report = report.also(other.span, "fires the other, and is fired by it");
-        }
-        cx.report(if severity == Severity::Information {
-            report
+        let report = if circle.ends {
+            Diagnostic::information(codes::MOV_LISTEN_CYCLE, first.span, headline)
                 .label("fires a function that writes the same type")
                 .help("a change caused by a run of this listen does not fire it again")
-        } else {
-            report
+        } else if let Some(depth) = circle.depth {
+            Diagnostic::information(codes::MOV_LISTEN_CYCLE, first.span, headline)
                 .label("takes part in a circle")
-                .help("nothing but the depth limit of 8 ends it: write only where something differs")
-        });
+                .help(format!("it ends as `depth` says: a chain of {depth} changes that cause each other is held"))
+        } else {
+            Diagnostic::warning(codes::MOV_LISTEN_CYCLE, first.span, headline)
+                .label("takes part in a circle")
+                .help("nothing but the depth limit of 8 ends it: let one of them hear less, by `on`, `fields` or its WHERE")
+                .help("if the circle is meant, say where it ends: `depth: 3` in the settings of one of its listens")
+        };
+        let circle =
+            |report: Diagnostic, other: &&Listen| report.also(other.span, "fires the other, and is fired by it");
+        let report = others.iter().take(NAMED).fold(report, circle);
+        cx.report(report);
     }
 }
 

@@ -228,13 +228,16 @@ impl Body<'_, '_> {
         let may_skip = entries.act == Act::Update || !field.required;
         let report = if mode == EntryMode::Set && may_skip && !matches!(value.ty, Ty::Absent) {
             let end = Span { start: value.span.end, ..value.span };
-            let report = report.help("leave the field as it is then");
-            let report = if field.clearable {
-                report.help(format!("or empty it: `{}: {text} ELSE CLEAR`", field.name))
+            let skip = match entries.act {
+                Act::Create => "write `ELSE SKIP` to leave the field out then",
+                Act::Update => "write `ELSE SKIP` to leave the field as it is then",
+            };
+            let report = report.way(skip, vec![(end, " ELSE SKIP".to_owned())]);
+            if field.clearable {
+                report.way("write `ELSE CLEAR` to empty it then", vec![(end, " ELSE CLEAR".to_owned())])
             } else {
                 report
-            };
-            report.fix("write `ELSE SKIP`", end, " ELSE SKIP")
+            }
         } else {
             report
         };
@@ -284,7 +287,7 @@ impl Body<'_, '_> {
         )
         .label(shown);
         let report = match (given.kind(), ty.kind()) {
-            (from, Kind::Text) if from.is_scalar() => {
+            (from, Kind::Text) if from.is_scalar() && *ty == Ty::Text => {
                 let literal = matches!(value.kind, ExprKind::Literal(_));
                 let written = if literal { format!("\"{text}\"") } else { format!("\"${{{text}}}\"") };
                 report.help("nothing is turned into text silently").fix(
@@ -297,11 +300,9 @@ impl Body<'_, '_> {
             (Kind::Text, Kind::Date) => report.help(format!("convert it: `DATE({text})`, which may be absent")),
             (Kind::Text, Kind::Datetime) => report.help(format!("convert it: `DATETIME({text})`, which may be absent")),
             (Kind::Json, _) => report.help(format!("say what it is first: `{text} AS <{wanted}>`")),
-            (from, Kind::List) if from.is_scalar() => report.help("a list is written in brackets").fix(
-                format!("write `[{text}]`"),
-                value.span,
-                format!("[{text}]"),
-            ),
+            (from, Kind::List) if from.is_scalar() && lists(ty, from) => report
+                .help("a list is written in brackets")
+                .fix(format!("write `[{text}]`"), value.span, format!("[{text}]")),
             (Kind::Record, _) => report.help(format!("name the field that is meant: `{text}.…`")),
             (_, _) => report.help(format!("`listen-fire describe` shows the fields of `{on}`")),
         };
@@ -393,4 +394,9 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a type is a list of that kind.
+fn lists(ty: &Ty, of: Kind) -> bool {
+    matches!(ty, Ty::List(item) if item.kind() == of)
 }

@@ -305,9 +305,11 @@ impl Body<'_, '_> {
         }
         let mut null = is_null(first);
         let asked = rest.last().is_some_and(|(_, op, _, right)| is_equality(*op) && is_null(right));
+        let outer = std::mem::replace(&mut self.opposite, rest.last().map(|(.., right)| right.span));
         let mut left = if asked { self.asked(first) } else { self.expr(first) };
         let mut rest = rest.into_iter().rev().peekable();
         while let Some((span, op, op_span, right)) = rest.next() {
+            self.opposite = left.as_ref().map(|left| left.span);
             left = match op {
                 BinaryOp::Add => {
                     let right = self.expr(right);
@@ -344,6 +346,7 @@ impl Body<'_, '_> {
             };
             null = false;
         }
+        self.opposite = outer;
         left
     }
 

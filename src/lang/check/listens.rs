@@ -417,6 +417,7 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
     let retry = count(cx, "retry", given.get("retry"), DEFAULT_RETRY);
     let timeout = timeout(cx, given.get("timeout"));
     let debounce = debounce(cx, given.get("debounce"));
+    let depth = given.get("depth").map(|given| count(cx, "depth", Some(given), 0));
     if !whole {
         return None;
     }
@@ -433,6 +434,7 @@ fn settings(cx: &mut Context<'_>, item: &ast::Listen, on: Option<(&TypeShape, &L
         concurrency: concurrency?,
         retry: retry?,
         echo,
+        depth: depth.map_or(Some(None), |depth| depth.map(Some))?,
         timeout: timeout?,
         go: matches!(given.get("while_waiting").map(|given| &given.value), Some(Value::Text(text)) if text == "go"),
         debounce: debounce?,
@@ -449,6 +451,7 @@ fn allowed() -> BTreeMap<SmolStr, FieldType> {
         ("concurrency".into(), FieldType::Number),
         ("retry".into(), FieldType::Number),
         ("echo".into(), FieldType::Boolean),
+        ("depth".into(), FieldType::Number),
         ("timeout".into(), FieldType::Duration),
         ("debounce".into(), FieldType::Duration),
         ("while_waiting".into(), FieldType::Choice(vec!["hold".into(), "go".into()])),

@@ -160,7 +160,9 @@ impl Body<'_, '_> {
             );
             return;
         }
+        let outer = self.opposite.replace(field.span);
         let unambiguous = self.own_side(field) & self.other_side(value);
+        self.opposite = outer;
         if let ast::ExprKind::Name(name) | ast::ExprKind::Field { name, base: _ } = &field.kind {
             self.cx.notes.mention(name.span, Meaning::Field { of: on.clone(), name: pin.field.clone() });
         }

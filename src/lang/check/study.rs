@@ -207,7 +207,7 @@ fn inputs(cx: &Context<'_>, file: usize) -> Inputs {
                     returns: decl.returns.clone(),
                     pending: decl.effects.pending,
                     reads: decl.effects.reads,
-                    writes: decl.effects.writes.clone(),
+                    writes: decl.effects.writes.types().cloned().collect(),
                 }
             }
         };
@@ -386,7 +386,7 @@ impl Study {
             shown.push_str(&self.show(ty));
             shown.push('>');
         }
-        let writes = found.effects.writes.iter().map(|of| self.show(&Ty::Position(of.clone())));
+        let writes = found.effects.writes.types().map(|of| self.show(&Ty::Position(of.clone())));
         let writes: Vec<_> = writes.collect();
         if !writes.is_empty() {
             shown.push_str("\nwrites ");

@@ -85,7 +85,7 @@ pub(super) fn gather(
     let roots: std::collections::HashSet<_> = program.roots.iter().copied().collect();
     let whole = !cx.broken && cx.functions.iter().all(|function| !function.effects.pending);
     let written: IndexSet<TypeRef> =
-        cx.functions.iter().flat_map(|function| function.effects.writes.iter().cloned()).collect();
+        cx.functions.iter().flat_map(|function| function.effects.writes.types().cloned()).collect();
     let mut all = Some(Vec::new());
     for (file, (tree, found)) in program.files.iter().zip(each).enumerate() {
         if found.asks.is_empty() && found.tests.is_empty() {

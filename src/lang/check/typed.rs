@@ -109,6 +109,8 @@ pub struct ListenSettings {
     pub concurrency: u32,
     pub retry: u32,
     pub echo: bool,
+    /// How many changes that caused each other may lead to it; the project's limit holds too.
+    pub depth: Option<u32>,
     pub timeout: SignedDuration,
     /// `while_waiting: "go"`
     pub go: bool,

@@ -142,6 +142,15 @@ impl Body<'_, '_> {
             return Some(());
         }
         let shown = self.cx.graph.show_position(on);
+        if shape.updatable && shape.unusable.is_none() {
+            let headline = format!("no record of `{}` can be created", shape.name);
+            self.report(
+                Diagnostic::error(codes::MOV_WRITE_NOT_WRITABLE, at, headline)
+                    .label("the system has no request for it")
+                    .help("one that is there is updated by `write record { … }`"),
+            );
+            return None;
+        }
         let report =
             Diagnostic::error(codes::MOV_WRITE_NOT_WRITABLE, at, format!("`{}` cannot be written", shape.name));
         let pins: Vec<String> = shape

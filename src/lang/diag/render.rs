@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceSpan};
 use serde_json::{Value, json};
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Fix, Severity};
 use crate::source::{SourceMap, Span};
 
 /// How a report is drawn.
@@ -56,11 +56,11 @@ pub fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
         .iter()
         .map(|label| json!({ "span": span_json(label.span, sources), "text": label.text }))
         .collect();
-    let fix = diagnostic.fix.as_ref().map(|fix| {
+    let mend = |fix: &Fix| {
         let edits: Vec<Value> =
             fix.edits.iter().map(|(span, text)| json!({ "span": span_json(*span, sources), "text": text })).collect();
         json!({ "says": fix.says, "edits": edits })
-    });
+    };
     json!({
         "code": diagnostic.code.as_str(),
         "severity": word(diagnostic.severity),
@@ -69,7 +69,8 @@ pub fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
         "label": diagnostic.primary.text,
         "related": related,
         "help": diagnostic.help,
-        "fix": fix,
+        "fix": diagnostic.fix.as_ref().map(mend),
+        "ways": diagnostic.ways.iter().map(mend).collect::<Vec<_>>(),
     })
 }
 
@@ -159,9 +160,9 @@ impl Report {
     }
 }
 
-/// Every way out, the fix's first; none is said twice.
+/// Every way out, the fix's first, then those to choose from; none is said twice.
 pub fn ways_out(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
-    let fix = diagnostic.fix.iter().map(|fix| fix.says.as_str());
+    let fix = diagnostic.fix.iter().chain(&diagnostic.ways).map(|fix| fix.says.as_str());
     let new = |says: &&str| !diagnostic.help.iter().any(|line| asks_for(line, says));
     fix.filter(new).chain(diagnostic.help.iter().map(String::as_str))
 }

@@ -67,6 +67,9 @@ fn explain_listen(out: &mut String, plan: &Plan, listen: &Listen) {
     if listen.echo {
         more.push_str(", echo");
     }
+    if let Some(depth) = listen.depth {
+        let _never_fails = write!(more, ", depth {depth}");
+    }
     if let Some(length) = listen.debounce {
         let _never_fails = write!(more, ", debounce {length:?}");
     }

@@ -140,8 +140,10 @@ pub struct Loop {
     pub listens: Vec<ListenIndex>,
     /// The types through which it goes.
     pub types: Vec<TypeIndex>,
-    /// Whether the runner's echo rule ends it after one round; else only the depth limit does.
+    /// Whether the runner's echo rule ends it after one round; else only a depth does.
     pub ends: bool,
+    /// The depth that one of its listens asks for.
+    pub depth: Option<u32>,
 }
 
 /// Draws the picture of a program and its plan.
@@ -163,7 +165,7 @@ pub fn graph(movement: &Movement, plan: &Plan) -> Graph {
         .zip(&movement.listens)
         .map(|(planned, typed)| listen(plan, planned, typed.fire.0, &types))
         .collect();
-    let loops = loops::of(movement, &listens, &functions);
+    let loops = loops::of(movement, &types);
     let connections = plan
         .connections
         .iter()
@@ -222,6 +224,9 @@ fn listen(plan: &Plan, listen: &ir::Listen, fires: u32, types: &IndexSet<TypeRef
     if listen.echo {
         settings.push("hears its own changes".to_owned());
     }
+    if let Some(depth) = listen.depth {
+        settings.push(format!("ends {depth} changes deep"));
+    }
     if let Some(length) = listen.debounce {
         settings.push(format!("changes within {} are one", duration(length)));
     }
@@ -275,14 +280,16 @@ impl Graph {
         let through: Vec<_> = circle.types.iter().filter_map(|index| self.types.get(*index)).collect();
         let through: Vec<_> = through.iter().map(|ty| ty.path.as_str()).collect();
         let through = through.join(", ");
+        let limit = match circle.depth {
+            Some(depth) => format!("its depth of {depth} ends it"),
+            None => "only the depth limit of 8 ends it".to_owned(),
+        };
         match names.as_slice() {
             [only] if circle.ends => {
                 format!("{only} writes {through}, which it listens to: its own changes do not fire it again")
             }
-            [only] => format!("{only} writes {through}, which it listens to: only the depth limit of 8 ends it"),
-            names => {
-                format!("{} set one another off through {through}: only the depth limit of 8 ends it", names.join(", "))
-            }
+            [only] => format!("{only} writes {through}, which it listens to: {limit}"),
+            names => format!("{} set one another off through {through}: {limit}", names.join(", ")),
         }
     }
 }

@@ -118,6 +118,9 @@ pub struct Listen {
     /// Attempts in all for a failed run.
     pub retry: u32,
     pub echo: bool,
+    /// How many changes that caused each other may lead to it; the project's limit holds too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
     pub timeout: Duration,
     /// Later changes of a record do not wait for its parked run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -193,6 +193,7 @@ fn listen(shared: &mut Shared<'_>, functions: &mut Vec<Function>, listen: &typed
         concurrency: settings.concurrency,
         retry: settings.retry,
         echo: settings.echo,
+        depth: settings.depth,
         timeout: Duration::try_from(settings.timeout).unwrap_or_default(),
         go: settings.go,
         debounce: settings.debounce.map(|length| Duration::try_from(length).unwrap_or_default()),

@@ -13,7 +13,7 @@ pub(crate) mod scalar;
 pub(super) mod shape;
 pub(super) mod sort;
 pub(super) mod text;
-pub(super) mod time;
+pub(crate) mod time;
 
 use jiff::Timestamp;
 use lf_module::{

@@ -85,11 +85,15 @@ impl Reader<'_> {
         into.push(Statement { span, kind });
     }
 
-    /// `try { … } catch { … }`: a run that fails stops and is reported, so the body stands alone.
+    /// `try { … } catch { … }`: what a system refuses is a write's `else`; anything else that fails ends the run.
     fn habit_try(&mut self, node: Node<'_>, span: Span, into: &mut Vec<Statement>) {
         let whole = self.span(&node);
-        let Some(block) = Children::of(node).take(Rule::block) else { return };
+        let mut children = Children::of(node);
+        let Some(block) = children.take(Rule::block) else { return };
         let body = self.block(block);
+        let why = children.take(Rule::word).map_or("why", |word| word.as_str());
+        let handler = children.take(Rule::raw_brace).map(|block| self.span(&block));
+        let finally = children.take(Rule::raw_brace).is_some();
         let mut problem = Diagnostic::error(
             codes::MOV_PARSE_HABIT,
             Span { end: whole.start + 3, ..whole },
@@ -97,8 +101,32 @@ impl Reader<'_> {
         );
         let open = Span { end: body.span.start + 1, ..whole };
         let rest = Span { start: body.span.end.saturating_sub(1), ..whole };
-        let edits = vec![(open, String::new()), (rest, String::new())];
-        problem.fix = Some(Fix { says: "keep only what stands in the first block".to_owned(), edits });
+        let only = match body.statements.as_slice() {
+            [only] => match &only.kind {
+                StatementKind::Write { write, bind: _ } if write.refused.is_none() => Some(write.span.end),
+                _ => None,
+            },
+            _ => None,
+        };
+        problem = match (only, handler) {
+            (Some(end), Some(handler)) if !finally => {
+                let start = body.statements.first().map_or(open.end, |write| write.span.start);
+                let edits = vec![
+                    (Span { end: start, ..open }, String::new()),
+                    (Span { start: end, end: handler.start, ..whole }, format!(" else ({why}) ")),
+                ];
+                problem.fix = Some(Fix { says: format!("write `write … {{ … }} else ({why}) {{ … }}`"), edits });
+                problem
+            }
+            (_, _) => problem
+                .help(format!(
+                    "what a system refuses is handled where it is written: `write … {{ … }} else ({why}) {{ … }}`"
+                ))
+                .way(
+                    "keep only what stands in the first block: what fails ends the run",
+                    vec![(open, String::new()), (rest, String::new())],
+                ),
+        };
         self.report(problem);
         if body.statements.is_empty() {
             into.push(Statement { span, kind: StatementKind::Bad { bind: None } });

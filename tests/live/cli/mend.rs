@@ -25,6 +25,12 @@ fn what_is_left_is_said_with_the_reason() {
     place.change(TRIAGE, "title: \"Follow up ${company.Name}\", ", "");
     let ran = place.run(["check", "--offline", "--fix"]).code(1).shows("MOV_WRITE_FIELD_MISSING");
     assert!(ran.err.contains("movements/triage.mvt: 1 fix made"), "{}", ran.err);
+    // Which fixes: the place, the code, and the text before and after.
+    assert!(
+        ran.err.contains(": MOV_PARSE_HABIT: `team =` → `team :`") || ran.err.contains("MOV_PARSE_HABIT: `=` → `:`"),
+        "{}",
+        ran.err
+    );
     assert!(ran.err.contains("1 error left that no fix mends"), "{}", ran.err);
     assert!(place.read(TRIAGE).contains("team : \"ENG\""));
     let json = place.run(["check", "--offline", "--fix", "--json"]).code(1).json();

@@ -165,6 +165,7 @@ impl Body<'_, '_> {
                 concurrency: 1,
                 retry: 1,
                 echo: true,
+                depth: None,
                 timeout: Duration::ZERO,
                 go: false,
                 debounce: None,

@@ -19,7 +19,7 @@ fn zone(name: &str, doing: &str) -> Result<TimeZone, Failure> {
 }
 
 /// `2026-01-05`, else absent.
-pub(in crate::run) fn date(text: &str) -> Value {
+pub(crate) fn date(text: &str) -> Value {
     let text = text.trim();
     // The parser also takes what has a time behind it; a date is a day and nothing else.
     let plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -27,14 +27,14 @@ pub(in crate::run) fn date(text: &str) -> Value {
 }
 
 /// RFC 3339, with its offset: `2026-01-05T09:00:00Z`, else absent.
-pub(in crate::run) fn datetime(text: &str) -> Value {
+pub(crate) fn datetime(text: &str) -> Value {
     let text = text.trim();
     let plain = !text.contains('[');
     text.parse::<Timestamp>().ok().filter(|_| plain).map_or(Value::Absent, Value::DateTime)
 }
 
 /// `1h30m` as the language writes it, or ISO 8601 (`PT1H30M`), else absent.
-pub(in crate::run) fn duration(text: &str) -> Value {
+pub(crate) fn duration(text: &str) -> Value {
     let text = text.trim();
     if text.starts_with(['P', 'p']) || text.starts_with("-P") {
         return text.parse::<SignedDuration>().ok().map_or(Value::Absent, Value::Duration);

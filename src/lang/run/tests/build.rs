@@ -175,6 +175,7 @@ pub(super) fn listen(fire: u32) -> Listen {
             concurrency: 4,
             retry: 3,
             echo: false,
+            depth: None,
             timeout: SignedDuration::from_mins(10),
             go: false,
             debounce: None,
