@@ -16,7 +16,7 @@ use lf_harness::{Reply, Server, Watched, World, watched::Habits};
 use serde_json::Value as Json;
 
 mod hosts;
-mod peers;
+pub(crate) mod peers;
 
 const A: &str = "board://a/state.json";
 const B: &str = "board://b/state.json";

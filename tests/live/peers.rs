@@ -12,6 +12,11 @@ use std::{
 };
 
 use listen_fire::demo::{self, Systems};
+use serde_json::Value as Json;
+
+mod faults;
+mod listening;
+mod servers;
 
 /// The folder of the peers; `None`, and a line that says so, where there are none.
 #[expect(clippy::explicit_write, reason = "`eprintln!` would be captured: a case that was not tried must say so")]
@@ -27,6 +32,8 @@ pub(crate) fn peers(case: &str) -> Option<PathBuf> {
 pub(crate) struct Peer {
     child: Child,
     pub(crate) url: String,
+    /// Under which header the token is sent.
+    header: &'static str,
 }
 
 impl Drop for Peer {
@@ -46,28 +53,22 @@ fn start(folder: &Path, program: &str, arguments: &[&str], port: u16) -> Peer {
 
 /// The same, with a place for what it says.
 pub(crate) fn start_with(folder: &Path, program: &str, arguments: &[&str], port: u16, says: Stdio) -> Peer {
-    let child = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .env("PORT", port.to_string())
-        .stdin(Stdio::null())
-        .stdout(says)
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut peer = Peer { child, url: format!("http://127.0.0.1:{port}/mcp") };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdout(says);
+    started(command, port)
+}
+
+/// Starts what listens on `port`.
+fn started(mut command: Command, port: u16) -> Peer {
+    let child = command.env("PORT", port.to_string()).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut peer = Peer { child, url: format!("http://127.0.0.1:{port}/mcp"), header: "" };
     let end = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), Duration::from_secs(1)).is_err() {
-        assert!(peer.child.try_wait().unwrap().is_none(), "{program} {arguments:?} ended");
-        assert!(Instant::now() < end, "{program} {arguments:?} does not answer");
+        assert!(peer.child.try_wait().unwrap().is_none(), "{command:?} ended");
+        assert!(Instant::now() < end, "{command:?} does not answer");
         std::thread::sleep(Duration::from_millis(50));
     }
     peer
-}
-
-fn everything(folder: &Path) -> Peer {
-    let script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    start(folder, "node", &["--import", "./bind-loopback.mjs", script, "streamableHttp"], free_port())
 }
 
 pub(crate) fn memory(folder: &Path) -> Peer {
@@ -78,11 +79,6 @@ pub(crate) fn memory(folder: &Path) -> Peer {
     let arguments =
         ["--import", "./bind-loopback.mjs", proxy, "--port", &listen, "--host", "127.0.0.1", "--", "node", server];
     start(folder, "node", &arguments, port)
-}
-
-fn many_tools(folder: &Path) -> Peer {
-    let port = free_port();
-    start(folder, "venv/bin/python", &["many_tools.py", &port.to_string()], port)
 }
 
 /// A project with the demo's CRM and one peer.
@@ -101,8 +97,14 @@ impl Project {
     }
 
     async fn command(&self, arguments: &[&str]) -> Output {
+        let mut command = self.prepared(arguments);
+        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+    }
+
+    fn prepared(&self, arguments: &[&str]) -> Command {
         let acme = format!(r#"{{"kind":"api","url":"{}","client":"live test"}}"#, self.systems.crm_url());
-        let peer = format!(r#"{{"kind":"mcp_token","url":"{}","token":"unused"}}"#, self.peer.url);
+        let Peer { url, header, .. } = &self.peer;
+        let peer = format!(r#"{{"kind":"mcp_token","url":"{url}","token":"t0ken","header":"{header}"}}"#);
         let mut command = Command::new(env!("CARGO_BIN_EXE_listen-fire"));
         command
             .args(arguments)
@@ -110,7 +112,7 @@ impl Project {
             .env("LISTEN_FIRE_CREDENTIAL_ACME", acme)
             .env("LISTEN_FIRE_CREDENTIAL_PEER", peer)
             .stdin(Stdio::null());
-        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+        command
     }
 
     async fn succeeds(&self, arguments: &[&str]) -> String {
@@ -119,89 +121,15 @@ impl Project {
         assert!(output.status.success(), "{arguments:?}: {}\n{out}\n{err}", output.status);
         out
     }
-}
 
-#[tokio::test(flavor = "multi_thread")]
-async fn server_everything_is_described_checked_and_called() {
-    let Some(folder) = peers("server_everything") else { return };
-    let movement = r#"
-crm = connect #acme_crm using acme
-all = connect `@lf/mcp` using peer
-
-function look(company: <crm-[:Company]->>) {
-  all-[e:echo WHERE e.message == company.Name]-> {
-    all-[w:`get-structured-content` WHERE w.location == "Chicago"]-> {
-      logging = write all-[:`toggle-simulated-logging`]-> {}
-      write company { Name: "${e.text}; ${w.conditions}; ${logging.text}" }
+    /// The story of each run, as a person reads it, the newest first.
+    async fn stories(&self) -> Vec<String> {
+        let list = self.succeeds(&["--json", "runs", "list"]).await;
+        let ids = list.lines().map(|line| serde_json::from_str::<Json>(line).unwrap()["run"].to_string());
+        let mut stories = Vec::new();
+        for id in ids {
+            stories.push(self.succeeds(&["runs", "show", &id]).await);
+        }
+        stories
     }
-  }
-}
-
-listen to crm-[:Company]-> { start: "all" } fire look
-"#;
-    let project = Project::new(everything(&folder), movement).await;
-    let described = project.succeeds(&["describe", "all"]).await;
-    for tool in ["echo", "get-structured-content", "toggle-simulated-logging", "simulate-research-query"] {
-        assert!(described.contains(tool), "`{tool}` is missing in\n{described}");
-    }
-    project.succeeds(&["check"]).await;
-    project.systems.crm.add("Juniper");
-    project.succeeds(&["run", "--once"]).await;
-    let name = project.systems.crm.companies()[0].name.clone();
-    assert!(name.starts_with("Echo: Juniper; ") && name.contains("logging"), "{name}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn server_memory_behind_a_proxy_is_described_checked_and_called() {
-    let Some(folder) = peers("server_memory") else { return };
-    let movement = r#"
-crm = connect #acme_crm using acme
-memory = connect `@lf/mcp` using peer
-
-function remember(company: <crm-[:Company]->>) {
-  write memory-[:create_entities]-> {
-    entities: [{ name: company.Name, entityType: "company", observations: ["number ${company.id}"] }]
-  }
-  memory-[s:search_nodes WHERE s.query == company.Name]-> {
-    write company { Name: s.text }
-  }
-}
-
-listen to crm-[:Company]-> { start: "all" } fire remember
-"#;
-    let project = Project::new(memory(&folder), movement).await;
-    project.succeeds(&["describe", "memory", "create_entities"]).await;
-    project.succeeds(&["check"]).await;
-    project.systems.crm.add("Juniper");
-    project.succeeds(&["run", "--once"]).await;
-    let name = project.systems.crm.companies()[0].name.clone();
-    assert!(name.contains("Juniper") && name.contains("number 1"), "{name}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn hundreds_of_tools_in_pages_are_described_checked_and_called() {
-    let Some(folder) = peers("many_tools") else { return };
-    let movement = r#"
-crm = connect #acme_crm using acme
-many = connect `@lf/mcp` using peer
-
-function act(company: <crm-[:Company]->>) {
-  done = write many-[:act_0007]-> { value: 7, note: company.Name }
-  many-[c:calls WHERE c.prefix == "act_0007"]-> {
-    write company { Name: "${c.made} call; ${done.text}" }
-  }
-}
-
-listen to crm-[:Company]-> { start: "all" } fire act
-"#;
-    let project = Project::new(many_tools(&folder), movement).await;
-    let described = project.succeeds(&["describe", "many"]).await;
-    for number in 0..620 {
-        assert!(described.contains(&format!("act_{number:04}")), "act_{number:04} is missing");
-    }
-    project.succeeds(&["check"]).await;
-    project.systems.crm.add("Juniper");
-    project.succeeds(&["run", "--once"]).await;
-    let name = project.systems.crm.companies()[0].name.clone();
-    assert_eq!(name, "1 call; act_0007 got 7 (Juniper)");
 }

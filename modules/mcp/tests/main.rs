@@ -13,7 +13,6 @@ mod oauth;
 mod pump;
 mod resources;
 mod retries;
-mod servers;
 mod sessions;
 mod stage;
 mod streams;

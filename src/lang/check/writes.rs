@@ -141,7 +141,6 @@ impl Body<'_, '_> {
         if shape.writable && shape.unusable.is_none() {
             return Some(());
         }
-        let shown = self.cx.graph.show_position(on);
         if shape.updatable && shape.unusable.is_none() {
             let headline = format!("no record of `{}` can be created", shape.name);
             self.report(
@@ -162,7 +161,8 @@ impl Body<'_, '_> {
         self.report(match &shape.unusable {
             Some(why) => report.label(why.as_str()),
             None if shape.readable && pins.is_empty() => {
-                report.label("only reads").help(format!("read it: `{shown} {{ … }}`"))
+                let (connection, ty) = (self.cx.graph.name(on.connection), super::written_name(&on.ty));
+                report.label("only reads").help(format!("read it: `{connection}-[:{ty}]-> {{ … }}`"))
             }
             None if shape.readable => report.label("only reads").help(format!(
                 "read it: `{}-[r:{} WHERE {}]-> {{ … }}`",

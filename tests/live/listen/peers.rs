@@ -35,20 +35,20 @@ async fn post(url: &str, headers: &[(&'static str, &str)], message: Json) {
 }
 
 /// Calls a tool inside a session of the older generation.
-async fn call(url: &str, session: &str, tool: &str) {
+pub(crate) async fn call(url: &str, session: &str, tool: &str) {
     let params = json!({"name": tool, "arguments": {}});
     let message = json!({"jsonrpc": "2.0", "id": "other", "method": "tools/call", "params": params});
     post(url, &[("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")], message).await;
 }
 
-fn everything(folder: &Path, log: &Path, port: u16) -> Peer {
+pub(crate) fn everything(folder: &Path, log: &Path, port: u16) -> Peer {
     let script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
     let log = std::fs::File::create(log).unwrap();
     start_with(folder, "node", &["--import", "./bind-loopback.mjs", script, "streamableHttp"], port, log.into())
 }
 
 /// The session that the server opened last, as it says itself: its pushes are switched on inside it.
-fn session(log: &Path) -> String {
+pub(crate) fn session(log: &Path) -> String {
     let said = std::fs::read_to_string(log).unwrap();
     let last = said.lines().filter_map(|line| line.strip_prefix("Session initialized with ID: ")).next_back();
     last.unwrap().trim().to_owned()
@@ -96,7 +96,7 @@ async fn server_everything_pushes_on_its_beat_and_again_after_a_restart() {
 }
 
 /// Writes to the graph, by the newer generation, which needs no session.
-async fn write(url: &str, name: &str) {
+pub(crate) async fn write(url: &str, name: &str) {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "writer", "version": "1"},
