@@ -40,6 +40,10 @@ module.exports = grammar({
     $._hop_open,
     // `{` of a block, where a record could stand too
     $._block_open,
+    // `(` on the line of the name before it, where a line may end
+    $._call_open,
+    // nothing: the line has not ended yet
+    $._same_line,
     // never valid but while the parser looks for a way out of an error
     $._lost,
   ],
@@ -145,14 +149,14 @@ module.exports = grammar({
     test_body: $ => seq('{', entries($.test_line, $._separator), '}'),
     test_line: $ => choice($.given, $.after, $.answer, $.expect),
     given: $ => seq(
-      'given', choice(seq(optional(choice(...change)), $.path), alias($.change_path, $.path)), $.record,
+      'given', $._same_line, choice(seq(optional(choice(...change)), $.path), alias($.change_path, $.path)), $.record,
       optional(seq('before', $.record)),
     ),
     change_path: $ => seq(field('head', choice(...named(change, $.identifier))), repeat1($.hop)),
-    after: $ => seq('after', $.expression),
-    answer: $ => seq('answer', $.path, choice($.fails, $.record, $.list)),
+    after: $ => seq('after', $._same_line, $.expression),
+    answer: $ => seq('answer', $._same_line, $.path, choice($.fails, $.record, $.list)),
     fails: $ => seq('fails', choice($.text, $.number, $.duration)),
-    expect: $ => seq('expect', choice(
+    expect: $ => seq('expect', $._same_line, choice(
       seq('no', choice('write', 'delete', 'link', 'unlink'), optional($.path)),
       seq('write', $.path, $.record),
       seq(choice('delete', 'link', 'unlink'), $.path, optional($.record)),
@@ -193,13 +197,15 @@ module.exports = grammar({
     block: $ => seq(alias($._block_open, '{'), entries($.statement, $._separator), '}'),
 
     statement: $ => choice(
-      $.bind, $.write, $.delete, $.return, $.if, $.await, $.link, $.each, $.call,
+      $.bind, $.write, $.delete, $.return, $.if, $.await, $.link, $.each, alias($.called, $.call),
       alias($.grouped_call, $.parenthesized_expression),
     ),
+    called: $ => seq(field('function', $._callee), field('arguments', alias($.called_with, $.arguments))),
+    called_with: $ => seq(alias($._call_open, '('), inline($.argument), ')'),
     grouped_call: $ => seq('(', choice($.call, alias($.grouped_call, $.parenthesized_expression)), ')'),
     bind: $ => seq(field('name', $._word), '=', field('value', choice($.write, $.await, $.expression))),
     write: $ => seq(
-      'write', field('target', $._term), field('entries', $.entries),
+      'write', $._same_line, field('target', $._term), field('entries', $.entries),
       optional($.refused),
     ),
     refused: $ => seq('else', '(', field('why', $._word), ')', $.block),
@@ -214,18 +220,18 @@ module.exports = grammar({
     fill: $ => seq(field('name', $._property), '?:', field('value', $.expression)),
     add: $ => seq(field('name', $._property), '+:', field('value', $.expression)),
     spread: $ => seq('...', $.expression),
-    delete: $ => seq('delete', field('target', $._term)),
+    delete: $ => seq('delete', $._same_line, field('target', $._term)),
     return: $ => seq('return', optional($.expression)),
     if: $ => seq(
       'if', field('condition', $.expression), $.block,
       repeat(seq('else', 'if', field('condition', $.expression), $.block)),
       optional(seq('else', $.block)),
     ),
-    link: $ => seq(choice('link', 'unlink'), field('path', $.path), field('to', $._term)),
+    link: $ => seq(choice('link', 'unlink'), $._same_line, field('path', $.path), field('to', $._term)),
     each: $ => seq(field('path', $.path), field('body', $.block)),
 
-    await: $ => seq('await', field('form', $._function), field('arguments', alias($.wait_arguments, $.arguments))),
-    wait_arguments: $ => seq('(', inline(alias($.wait_argument, $.argument)), ')'),
+    await: $ => seq('await', $._same_line, field('form', $._function), field('arguments', alias($.wait_arguments, $.arguments))),
+    wait_arguments: $ => seq(alias($._call_open, '('), inline(alias($.wait_argument, $.argument)), ')'),
     wait_argument: $ => seq(
       optional(seq(field('name', $._property), ':')),
       field('value', choice(alias($.arms, $.list), $.closure, $.expression)),

@@ -1,12 +1,12 @@
-// The three things about a text that a grammar without memory cannot say: whether a newline ends something, whether
-// `-[` begins a hop, and whether a word is a name. The rules are those of `src/lang/syntax/scan` and of `as_name` in
+// What a grammar without memory cannot say of a text: whether a newline ends something, whether `-[` begins a hop,
+// whether a word is a name. The rules are those of `src/lang/syntax/scan` and of `as_name` in
 // `grammar/movement.pest`; which brackets are open is what the parser expects, so nothing is kept between two calls.
 
 #include "tree_sitter/parser.h"
 
 #include <string.h>
 
-enum Token { NEWLINE, IDENTIFIER, HOP_OPEN, BLOCK_OPEN, LOST };
+enum Token { NEWLINE, IDENTIFIER, HOP_OPEN, BLOCK_OPEN, CALL_OPEN, SAME_LINE, LOST };
 
 void *tree_sitter_movement_external_scanner_create(void) { return NULL; }
 void tree_sitter_movement_external_scanner_destroy(void *payload) { (void)payload; }
@@ -129,6 +129,20 @@ static bool newline(TSLexer *lexer, const bool *valid) {
 bool tree_sitter_movement_external_scanner_scan(void *payload, TSLexer *lexer, const bool *valid) {
   (void)payload;
   while (blank(lexer->lookahead)) lexer->advance(lexer, true);
+  if (valid[SAME_LINE] && !valid[LOST]) {
+    lexer->mark_end(lexer);
+    lexer->result_symbol = SAME_LINE;
+    if (lexer->lookahead != '/') return lexer->lookahead != '\n';
+    // a comment, behind which the line ends
+    advance(lexer);
+    return lexer->lookahead != '/';
+  }
+  if (lexer->lookahead == '(' && valid[CALL_OPEN] && !valid[LOST]) {
+    advance(lexer);
+    lexer->mark_end(lexer);
+    lexer->result_symbol = CALL_OPEN;
+    return true;
+  }
   if (lexer->lookahead == '\n' && valid[NEWLINE]) {
     return newline(lexer, valid);
   }

@@ -87,6 +87,20 @@ fn what_differs_is_what_the_readme_says() {
     report(&wrong);
 }
 
+#[test]
+fn a_line_that_ends_too_early_is_an_error() {
+    let statements =
+        ["g\n(a)", "await sleep\n(2h)", "await\nsleep(2h)", "delete\nx", "write\nx { }", "delete // it\nx", "x\n.y"];
+    let mut wrong = Vec::new();
+    for statement in statements {
+        let text = format!("function f() {{\n{statement}\n}}\n");
+        if texts::parsed(&text).problems.is_empty() || !tree(&text).root_node().has_error() {
+            wrong.push(format!("`{statement}` is read"));
+        }
+    }
+    report(&wrong);
+}
+
 /// Each declaration alone, so that a mistake in one hides nothing in another.
 fn declarations(text: &str) -> Vec<&str> {
     let spans = texts::parsed(text).file.items.into_iter().map(|item| match item {
