@@ -131,6 +131,7 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, entries: &[Entry
         Some((plan, fired)) if run.plan.as_ref() == Some(plan) => fired.clone(),
         Some(_) | None => {
             let fired = fired(&service.plan, attempt.listen, run);
+            past.begin(service.plan_id.clone(), fired.clone());
             journal.note(Entry::Started { plan: service.plan_id.clone(), fired: fired.clone() });
             fired
         }
@@ -164,6 +165,7 @@ async fn work(attempt: &Attempt<'_>, journal: &mut Journal<'_>, entries: &[Entry
                 connection: *connection,
                 request: request.clone(),
                 declines: *declines,
+                refusals: past.refusals(address),
                 state: &state,
             },
         };

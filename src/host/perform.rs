@@ -37,6 +37,8 @@ pub(super) struct Asked<'r> {
     pub(super) request: Request,
     /// A refusal has a way in the text.
     pub(super) declines: bool,
+    /// How often it was refused before.
+    pub(super) refusals: u32,
     /// The run that waits for it.
     pub(super) state: &'r RunState,
 }

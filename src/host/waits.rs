@@ -179,7 +179,7 @@ impl<'a> Waits<'a> {
                     return Err(Trouble::Failed(failure(open.place, "a condition that is waited for only reads")));
                 }
             };
-            let asked = Asked { address, place, connection, request, declines: false, state: &state };
+            let asked = Asked { address, place, connection, request, declines: false, refusals: 0, state: &state };
             let settlement = perform::look(attempt, &asked).await?;
             let address = asked.address;
             effects = run::step(attempt.plan, &mut state, Input::Settled { address, settlement });

@@ -4,6 +4,7 @@
 //! - `scenarios/*.txt`: what happens, when, and the trace that it leaves; one test each. `LF_BLESS=1` writes traces.
 //! - `matrix`: one undisturbed day, then the same day with the host killed on each side of every durable change.
 //! - `modes`: once, dry, stopped.
+//! - `retries`: a run that is tried again in every way, by seed.
 //! - `schedules`: random days (`LF_SIM_SEEDS`, 200 by default; `LF_SIM_SEED=N` repeats one).
 #![expect(
     clippy::unwrap_used,
@@ -17,6 +18,7 @@ mod life;
 mod matrix;
 mod modes;
 mod program;
+mod retries;
 mod scenario;
 mod schedules;
 mod world;
@@ -29,5 +31,6 @@ fn main() {
     trials.extend(matrix::trials());
     trials.extend(modes::trials());
     trials.extend(schedules::trials());
+    trials.extend(retries::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -193,6 +193,7 @@ async fn inside(living: &mut Living, words: &str) {
                 "settles-done" => Order::SettleDone,
                 "settles-again" => Order::SettleAgain,
                 "retries" => Order::Retry,
+                "retries-current" => Order::RetryCurrent,
                 "cancels" => Order::Cancel,
                 other => panic!("an operator does not `{other}`"),
             };

@@ -149,11 +149,11 @@ fn many(name: &'static str, text: &'static str) -> Vec<Trial> {
 
 /// Lets the store be away now and then, and kills the host at one of its durable changes.
 #[derive(Debug)]
-struct Chance {
-    seeded: Seeded,
+pub(crate) struct Chance {
+    pub(crate) seeded: Seeded,
     /// In thousandths.
-    away: u64,
-    kill_in: AtomicU64,
+    pub(crate) away: u64,
+    pub(crate) kill_in: AtomicU64,
 }
 
 impl Faults for Chance {

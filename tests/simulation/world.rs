@@ -4,7 +4,7 @@
 //! carried out even if the one who sent it died meanwhile.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -72,6 +72,8 @@ struct State {
     answers: BTreeMap<u64, Result<Written, CallError>>,
     last_request: u64,
     by_idempotency: BTreeMap<SmolStr, Written>,
+    /// What a system that knows calls again once refused, it refuses under that key ever after.
+    refused: BTreeSet<SmolStr>,
     done: Vec<Done>,
     trace: Vec<(Timestamp, String)>,
     polls: BTreeMap<SmolStr, Vec<Timestamp>>,
@@ -237,8 +239,7 @@ impl State {
 
     fn carry_out(&mut self, arrived: &Arrived) -> Result<Written, CallError> {
         let Arrived { at, request: _, system, write, idempotency } = arrived;
-        // Notes honour an idempotency key.
-        let honours = write.ty() == "Note";
+        let honours = honours(write);
         if honours
             && let Some(key) = idempotency
             && let Some(known) = self.by_idempotency.get(key)
@@ -287,6 +288,11 @@ impl State {
         }
         Ok(written)
     }
+}
+
+/// Whether it is known again by its idempotency key: notes are.
+fn honours(write: &Write) -> bool {
+    write.ty() == "Note"
 }
 
 /// What a system says that fails at one call.
@@ -433,9 +439,22 @@ impl Connection for System {
         let _busy = Busy::new(&self.world);
         let (fault, before, after) = self.weather();
         self.gate()?;
+        let knows = if honours(write) { call.idempotency.clone() } else { None };
+        let fault = {
+            let mut state = self.world.state();
+            state.settle(self.clock.now());
+            match &knows {
+                Some(key) if state.refused.contains(key) => Fault::Refuse,
+                Some(key) if fault == Fault::Refuse && state.by_idempotency.contains_key(key) => Fault::None,
+                Some(_) | None => fault,
+            }
+        };
         match fault {
             Fault::None | Fault::LoseAnswer => {}
-            Fault::Refuse => return Err(CallError::refused("422: not like that")),
+            Fault::Refuse => {
+                self.world.state().refused.extend(knows);
+                return Err(CallError::refused("422: not like that"));
+            }
             Fault::Away => return Err(broken()),
             Fault::LoseRequest => {
                 self.clock.sleep(before).await;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use lf_lang::{
     plan::ir::Listen,
     run::{
-        Address, Entry, Failure, Request, Settlement,
+        Entry, Failure, Request, Settlement,
         entry::{Intent, Sending},
         io::{FailureKind, Target, WriteRequest},
     },
@@ -57,7 +57,7 @@ pub(super) struct Change<'a> {
 
 impl<'a> Change<'a> {
     pub(super) fn new(attempt: &'a Attempt<'a>, asked: &'a Asked<'a>, link: &'a Link) -> Self {
-        Self { attempt, asked, link, idempotency: idempotency(attempt, &asked.address) }
+        Self { attempt, asked, link, idempotency: idempotency(attempt, asked) }
     }
 
     fn ty(&self) -> &SmolStr {
@@ -420,16 +420,20 @@ impl<'a> Change<'a> {
 }
 
 /// The key under which a system recognises this effect. The run's own number is not enough: a store that was begun
-/// anew counts from one again.
-fn idempotency(attempt: &Attempt<'_>, address: &Address) -> SmolStr {
+/// anew counts from one again; and a call that was refused and is made again is another, since a system may remember
+/// its no under the key.
+fn idempotency(attempt: &Attempt<'_>, asked: &Asked<'_>) -> SmolStr {
     let run = attempt.run;
     let mut hash = Sha256::new();
-    for part in [&run.listen, &run.delivery, &run.key.0, &address.0] {
+    for part in [&run.listen, &run.delivery, &run.key.0, &asked.address.0] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
     hash.update(run.id.0.to_be_bytes());
     hash.update(run.taken_in.as_microsecond().to_be_bytes());
+    if asked.refusals > 0 {
+        hash.update(asked.refusals.to_be_bytes());
+    }
     let mut text = String::with_capacity(36);
     text.push_str("lf-");
     for byte in hash.finalize().iter().take(16) {

@@ -1,9 +1,10 @@
 //! The one fold of a journal: what of it answers when its run goes on. Pure.
 //!
-//! After a crash the whole journal answers. After an attempt that ended, settled writes and the reads before the last
-//! of them answer; later reads are done anew. Only successes answer: a refused call is made again, unless the text has
-//! a way for the refusal, which was then taken. While a write is in flight everything answers, since another reading
-//! could lead past it.
+//! After a crash the whole journal answers. After an attempt that ended, what was done answers (writes, waits that are
+//! over), and what came before the last of it; what came later is asked anew: reads, and refusals that the text has a
+//! way for. So a refusal stays only if something was done after it, which may have been on its account. A refusal that
+//! the text has no way for never answers. While a write is in flight everything answers, since another reading could
+//! lead past it.
 
 use std::collections::{BTreeMap, btree_map::Entry as Slot};
 
@@ -30,12 +31,16 @@ pub struct Past {
     answers: BTreeMap<Address, (usize, Settlement)>,
     /// What was about to be sent.
     intents: BTreeMap<Address, Sent>,
+    /// How often each call was refused.
+    refusals: BTreeMap<Address, u32>,
 }
 
 #[derive(Debug, Clone)]
 struct Sent {
     intent: Box<Intent>,
     settled: bool,
+    /// It was sent before and nobody knows what came of that.
+    again: bool,
     /// Somebody decided that it was done, without an answer.
     done: bool,
 }
@@ -71,12 +76,7 @@ impl Past {
         }
         match entry {
             Entry::Started { plan, fired } => {
-                if self.started.as_ref().is_some_and(|(began, _)| began == plan) {
-                    return Err(journal("the journal begins twice".to_owned()));
-                }
-                // A run that was moved to another text begins there; what it wrote need not be what that text writes.
-                self.intents.retain(|_, sent| !sent.settled);
-                self.started = Some((plan.clone(), fired.clone()));
+                self.begin(plan.clone(), fired.clone());
             }
             Entry::Attempt { .. } => self.keep(),
             // A wait that is begun again goes on from where it was.
@@ -86,7 +86,8 @@ impl Past {
             Entry::Finished { finish, .. } => self.finished = Some(finish.clone()),
             // A second intent at one address is the same call sent again; the first one's answer is not awaited.
             Entry::Intent(intent) => {
-                let sent = Sent { intent: intent.clone(), settled: false, done: false };
+                let again = self.intents.get(&intent.address).is_some_and(|sent| !sent.settled);
+                let sent = Sent { intent: intent.clone(), settled: false, again, done: false };
                 self.intents.insert(intent.address.clone(), sent);
             }
             Entry::Decided { address, done: false, .. } => {
@@ -99,11 +100,38 @@ impl Past {
                 }
             }
             Entry::Settled { address, settlement: Settlement::Refused(_), .. } => {
+                self.refused(address);
                 self.intents.remove(address);
+            }
+            Entry::Settled { address, settlement: settlement @ Settlement::Declined { .. }, .. } => {
+                self.refused(address);
+                self.settle(order, address, settlement)?;
             }
             Entry::Settled { address, settlement, .. } => self.settle(order, address, settlement)?,
         }
         Ok(())
+    }
+
+    /// It begins, or is moved to another text, which may be the one that it had: what it wrote need not be what that text
+    /// writes, as long as it asks for it.
+    pub fn begin(&mut self, plan: PlanId, fired: Fired) {
+        self.intents.retain(|_, sent| !sent.settled);
+        self.started = Some((plan, fired));
+    }
+
+    fn refused(&mut self, address: &Address) {
+        // That a write was refused when it was sent again says nothing of the first time: its key must still know it.
+        if self.intents.get(address).is_some_and(|sent| sent.again) {
+            return;
+        }
+        let times = self.refusals.entry(address.clone()).or_default();
+        *times = times.saturating_add(1);
+    }
+
+    /// How often this call was refused: asked anew, it is another one to a system that knows calls again.
+    #[must_use]
+    pub fn refusals(&self, address: &Address) -> u32 {
+        self.refusals.get(address).copied().unwrap_or_default()
     }
 
     fn settle(&mut self, order: usize, address: &Address, settlement: &Settlement) -> Result<(), Failure> {
@@ -132,7 +160,15 @@ impl Past {
             return;
         }
         let kept = self.answers.values().filter(|(_, settlement)| keeps(settlement)).map(|(order, _)| *order).max();
-        self.answers.retain(|_, (order, _)| kept.is_some_and(|kept| *order <= kept));
+        let (answers, intents) = (&mut self.answers, &mut self.intents);
+        answers.retain(|address, (order, _)| {
+            let keeps = kept.is_some_and(|kept| *order <= kept);
+            // What is asked anew need not be asked in the same words.
+            if !keeps {
+                intents.remove(address);
+            }
+            keeps
+        });
     }
 
     fn in_flight(&self) -> Option<&Sent> {
@@ -203,15 +239,11 @@ impl Past {
     }
 }
 
-/// Whether a retry keeps it, and what led to it.
+/// Whether it was done: a retry keeps it, and what led to it.
 fn keeps(settlement: &Settlement) -> bool {
     match settlement {
-        Settlement::Written { .. }
-        | Settlement::Deleted
-        | Settlement::Linked
-        | Settlement::Declined { .. }
-        | Settlement::Woken { .. } => true,
-        Settlement::Records(_) | Settlement::Refused(_) => false,
+        Settlement::Written { .. } | Settlement::Deleted | Settlement::Linked | Settlement::Woken { .. } => true,
+        Settlement::Records(_) | Settlement::Refused(_) | Settlement::Declined { .. } => false,
     }
 }
 
