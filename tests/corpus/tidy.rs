@@ -151,7 +151,7 @@ fn report(wrong: &[String]) -> Result<(), String> {
 fn sources() -> Vec<(String, String)> {
     let root = root();
     let mut found = Vec::new();
-    for folder in ["src", "modules", "tests", "benches", "examples"] {
+    for folder in ["src", "modules", "tests", "benches", "examples", "fuzz"] {
         for file in files(&root.join(folder), "rs") {
             let name = file.strip_prefix(&root).expect("below the root").to_string_lossy().replace('\\', "/");
             if !name.contains("/target/") {

@@ -222,3 +222,35 @@ impl Module for Mcp {
         }))))
     }
 }
+
+/// What `fuzz/` gives any bytes to; nothing else may.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    use crate::{
+        schema::{Warnings, properties},
+        sse::Parser,
+    };
+
+    /// A stream of events in pieces of that many bytes: what was in it.
+    #[must_use]
+    pub fn event_stream(bytes: &[u8], piece: usize) -> String {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        for piece in bytes.chunks(piece.max(1)) {
+            match parser.feed(piece) {
+                Ok(more) => events.extend(more),
+                Err(large) => return format!("{large:?}"),
+            }
+        }
+        events.extend(parser.finish());
+        format!("{events:?}")
+    }
+
+    /// The schema of a tool, as a server sends it.
+    pub fn tool_schema(text: &str) {
+        let Ok(schema) = lf_module::json::read(text.as_bytes()) else { return };
+        let mut said = Vec::new();
+        let _properties = properties(&schema, "/inputSchema", &mut Warnings { tool: "t", said: &mut said });
+    }
+}

@@ -67,3 +67,23 @@ impl Module for RestModule {
         Ok(Arc::new(connection::Rest { system: Arc::new(system), text: self.text.clone() }))
     }
 }
+
+/// What `fuzz/` gives any text to; nothing else may.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    /// Reads a module's file.
+    ///
+    /// # Panics
+    /// If a fault's place is not in the text, or something is wrong and nothing is said.
+    #[expect(clippy::panic, reason = "this is how a fuzzer is told")]
+    pub fn module_file(text: &str) {
+        let (model, problems) = crate::file::read(text);
+        if let Some(problem) = problems.iter().find(|problem| text.get(problem.span.clone()).is_none()) {
+            panic!("{problem:?} is not in the text");
+        }
+        if model.is_none() && problems.is_empty() {
+            panic!("nothing was said");
+        }
+    }
+}
