@@ -13,12 +13,22 @@ mod write;
 
 pub use read::{JsonError, Limits, read, read_with};
 pub use tagged::{decode, encode};
-pub use write::{canonical, plain};
+pub use write::{canonical, plain, write_plain};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::value::RawValue;
 
 use crate::value::{Record, Value};
+
+/// Where the first byte is that may not stand in a string as it is: a quote, a backslash, a control character. Looked for
+/// in blocks, for which the compiler has instructions.
+fn special(text: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    let clean = |block: &&[u8]| !block.iter().fold(false, |any, byte| any | is_special(byte));
+    let skipped = text.chunks_exact(BLOCK).take_while(clean).count() * BLOCK;
+    text.get(skipped..)?.iter().position(is_special).map(|at| skipped + at)
+}
 
 impl Serialize for Value {
     /// The tagged form, as a raw JSON value: only for formats of `serde_json`.

@@ -1,11 +1,26 @@
-//! Calls through the module beside the same request sent by a bare HTTP client, and beside the official clients; and
-//! how long a very large list of tools takes to describe. By hand: `cargo bench -p lf-mcp --bench calls`; with
-//! `LF_PEERS` (the folder that `tests/peers/setup` made) the official clients are measured too.
+//! What a call through the module costs beside the same request sent by a bare HTTP client, and beside the official
+//! clients. By hand: `cargo bench -p lf-mcp --bench calls`; with `LF_PEERS` (the folder that `tests/peers/setup` made) the
+//! official clients are measured too.
 //!
-//! One server, in this process, for all of them. Rows of calls of each client take turns, so that what else the
-//! machine does falls on each alike; the median row counts.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark ends where it fails, and prints")]
+//! One server for all of them, on a thread of its own, that answers in microseconds (`loopback.rs`): beside a real one the
+//! same difference is a smaller part. The bare client is the same HTTP library with nothing around it: it sends the same
+//! bytes (that is checked), with its URL and headers made once, and reads the answer to its end. *bare* does nothing with
+//! what it read; *reading* parses it with serde_json, as any client has to that wants to know what was answered. The module
+//! also checks the arguments and the answer against the tool's schemas, and gives typed fields.
+//!
+//! Rows of calls of each take turns, so that what else the machine does falls on each alike: the median of the rows' ratios
+//! counts. *processor* is how long the client's threads ran, without the server's: it says what a busy machine hides.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a benchmark ends where it fails, and prints"
+)]
 #![expect(clippy::disallowed_methods, reason = "what is measured is real time")]
+
+mod loopback;
 
 use std::{
     path::Path,
@@ -14,39 +29,94 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lf_harness::{Received, Reply, Server, World, mcp::Offer};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use lf_harness::{World, mcp::Offer};
 use lf_mcp::Mcp;
 use lf_module::{
     Call, Clock as _, Connection, Credential, Module as _, Read, Record, Secret, Target, Value, Write,
     call::{Origin, Settings},
+    json::read,
 };
+use loopback::Loopback;
+use reqwest::Url;
 use serde_json::{Value as Json, json};
 
-const ROWS: usize = 15;
-const CALLS: usize = 400;
+/// Rows for each client, and calls in a row.
+const ROWS: usize = 61;
+const CALLS: usize = 200;
+/// Calls of each official client.
+const OFFICIAL: usize = 4000;
 
 #[tokio::main]
 async fn main() {
-    let offer = Offer::of(tools());
-    let server = serve(move |received| offer.reply(received));
-    let url = server.url("/mcp");
-    for (what, write) in [("read", false), ("write", true)] {
-        compare(what, &url, write).await;
+    let filter: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with("--")).collect();
+    for case in cases() {
+        if filter.is_empty() || filter.iter().any(|part| case.name.contains(part.as_str())) {
+            // As the program does it: on a thread of the runtime.
+            tokio::spawn(compare(case)).await.unwrap();
+        }
     }
     match std::env::var("LF_PEERS") {
-        Ok(peers) => official(Path::new(&peers), &url).await,
+        Ok(peers) => official(Path::new(&peers)).await,
         Err(_) => println!("the official clients are not measured: LF_PEERS is not set"),
     }
-    large().await;
 }
 
-fn serve(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Server {
-    Server::start(World::new(0.5), script).unwrap()
+/// One kind of call.
+struct Case {
+    name: &'static str,
+    modern: bool,
+    write: bool,
+    arguments: Json,
+    answer: Json,
+}
+
+fn small() -> Json {
+    json!({"content": [{"type": "text", "text": "done"}], "structuredContent": {"count": 2}})
+}
+
+fn cases() -> Vec<Case> {
+    let arguments = json!({"query": "Acme"});
+    let issue = |number: usize| {
+        json!({"id": format!("ENG-{number}"), "title": format!("Follow up with customer {number}"), "priority": number % 4,
+            "labels": ["bug", "customer"], "assignee": {"name": "Ann", "email": "ann@example.com"}, "closed": false,
+            "description": "The export of the report stops half way; it worked before the last release."})
+    };
+    let issues: Vec<Json> = (0..50).map(issue).collect();
+    let structured = json!({"count": 50, "issues": issues});
+    let large = json!({"content": [{"type": "text", "text": structured.to_string()}], "structuredContent": structured});
+    let full = json!({"query": "Acme", "limit": 20, "title": "Follow up with the customer", "team": "ENG", "due": "2026-12-01",
+        "labels": ["bug", "customer"], "body": "The export of the report stops half way. ".repeat(40)});
+    let case = |name, modern, write, arguments: &Json, answer| Case {
+        name,
+        modern,
+        write,
+        arguments: arguments.clone(),
+        answer,
+    };
+    vec![
+        case("read", false, false, &arguments, small()),
+        case("read, newer generation", true, false, &arguments, small()),
+        case("read, 7 arguments", false, false, &full, small()),
+        case("read, large answer", false, false, &arguments, large),
+        case("write", false, true, &arguments, small()),
+    ]
 }
 
 fn tools() -> Json {
-    let properties = json!({"query": {"type": "string"}, "limit": {"type": "integer"}});
-    let output = json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]});
+    let properties = json!({
+        "query": {"type": "string"}, "limit": {"type": "integer"}, "title": {"type": "string", "maxLength": 200},
+        "team": {"type": "string", "enum": ["ENG", "OPS"]}, "due": {"type": "string", "format": "date"},
+        "labels": {"type": "array", "items": {"type": "string"}}, "body": {"type": "string"},
+    });
+    let issue = json!({
+        "type": "object", "required": ["id", "title"],
+        "properties": {"id": {"type": "string"}, "title": {"type": "string"}, "priority": {"type": "integer"},
+            "labels": {"type": "array", "items": {"type": "string"}}, "closed": {"type": "boolean"},
+            "assignee": {"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string"}}}},
+    });
+    let output = json!({"type": "object", "required": ["count"],
+        "properties": {"count": {"type": "integer"}, "issues": {"type": "array", "items": issue}}});
     let tool = |name: &str, reads: bool| {
         json!({"name": name, "annotations": {"readOnlyHint": reads}, "outputSchema": output,
             "inputSchema": {"type": "object", "properties": properties, "required": ["query"]}})
@@ -54,154 +124,193 @@ fn tools() -> Json {
     json!([tool("search", true), tool("act", false)])
 }
 
-fn connect(url: &str) -> (Arc<dyn Connection>, Arc<World>) {
-    let world = World::new(0.5);
-    let credential = Credential {
-        name: "bench".into(),
-        kind: "mcp_token".into(),
-        fields: [("url", url), ("token", "t")].map(|(name, value)| (name.into(), Secret::new(value))).into(),
-    };
-    let target =
-        Target { id: "bench".into(), settings: Settings::new(), credential: Some(credential), ports: world.ports() };
-    (Mcp::default().connect(target).unwrap(), world)
+/// The module's side.
+struct Ours {
+    connection: Arc<dyn Connection>,
+    world: Arc<World>,
+    fields: Record,
+    write: bool,
 }
 
-fn fields() -> Record {
-    Record::from_iter([("query", Value::text("Acme"))])
-}
+impl Ours {
+    fn connect(url: &str, arguments: &Json, write: bool) -> Self {
+        let world = World::new(0.5);
+        let credential = Credential {
+            name: "bench".into(),
+            kind: "mcp_token".into(),
+            fields: [("url", url), ("token", "t")].map(|(name, value)| (name.into(), Secret::new(value))).into(),
+        };
+        let ports = world.ports();
+        let target = Target { id: "bench".into(), settings: Settings::new(), credential: Some(credential), ports };
+        let Value::Record(fields) = read(arguments.to_string().as_bytes()).unwrap() else {
+            panic!("arguments are a record")
+        };
+        let fields = Record::clone(&fields);
+        Self { connection: Mcp::default().connect(target).unwrap(), world, fields, write }
+    }
 
-async fn ours(connection: &dyn Connection, world: &World, write: bool) {
-    let call = Call { deadline: world.monotonic() + Duration::from_secs(60), idempotency: None };
-    if write {
-        let write = Write::Create { origin: Origin::Root, ty: "act".into(), fields: fields() };
-        assert!(connection.write(&write, &call).await.unwrap().created);
-    } else {
-        let read = Read { ty: "search".into(), origin: Origin::Root, pins: fields(), page: None };
-        assert_eq!(connection.read(&read, &call).await.unwrap().records.len(), 1);
+    async fn call(&self) {
+        let call = Call { deadline: self.world.monotonic() + Duration::from_secs(60), idempotency: None };
+        let fields = self.fields.clone();
+        if self.write {
+            let write = Write::Create { origin: Origin::Root, ty: "act".into(), fields };
+            let written = self.connection.write(&write, &call).await.unwrap();
+            assert!(written.created && written.warnings.is_empty());
+        } else {
+            let read = Read { ty: "search".into(), origin: Origin::Root, pins: fields, page: None };
+            assert_eq!(self.connection.read(&read, &call).await.unwrap().records.len(), 1);
+        }
     }
 }
 
-/// The same request as the module's, with the same headers; the answer is read to its end.
-async fn bare(client: &reqwest::Client, url: &str, write: bool, id: usize) {
-    let tool = if write { "act" } else { "search" };
-    let body = format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"query":"Acme"}}}}}}"#
-    );
-    let request = client.post(url).header("authorization", "Bearer t").header("content-type", "application/json");
-    let request = request.header("accept", "application/json, text/event-stream");
-    let request = request.header("mcp-protocol-version", "2025-11-25").header("mcp-session-id", "session-1");
-    let answer = request.body(body).send().await.unwrap();
-    assert!(answer.status().is_success());
-    assert!(!answer.bytes().await.unwrap().is_empty());
+/// The other side.
+struct Bare {
+    client: reqwest::Client,
+    url: Url,
+    headers: HeaderMap,
+    /// What stands around the message's id.
+    body: (String, String),
+    next: usize,
 }
 
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort_unstable();
-    all.get(all.len() / 2).copied().unwrap_or_default()
+impl Bare {
+    /// A client that sends what `request`, one of the module's, is made of.
+    fn like(request: &[u8], url: &str, write: bool) -> Self {
+        let text = String::from_utf8(request.to_vec()).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        // What the library writes by itself.
+        let own = ["host", "content-length", "accept-encoding"];
+        let headers =
+            head.lines().skip(1).filter_map(|line| line.split_once(": ")).filter(|(name, _)| !own.contains(name));
+        let headers = headers
+            .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap()))
+            .collect();
+        let (before, rest) = body.split_once(r#""id":"#).unwrap();
+        let after = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let body = (format!(r#"{before}"id":"#), after.to_owned());
+        let builder = reqwest::Client::builder().tls_certs_only([]).http1_only();
+        // A write goes over a connection of its own here too: the module's promise costs that, whoever keeps it.
+        let builder = if write { builder.pool_max_idle_per_host(0) } else { builder };
+        Self { client: builder.build().unwrap(), url: url.parse().unwrap(), headers, body, next: 1_000_000 }
+    }
+
+    async fn call(&mut self, reads: bool) {
+        self.next += 1;
+        let body = format!("{}{}{}", self.body.0, self.next, self.body.1);
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success());
+        let answer = answer.bytes().await.unwrap();
+        if reads {
+            let answer: Json = serde_json::from_slice(&answer).unwrap();
+            assert_eq!(answer["id"], self.next);
+        } else {
+            assert!(!answer.is_empty());
+        }
+    }
 }
 
-async fn compare(what: &str, url: &str, write: bool) {
-    let (connection, world) = connect(url);
-    ours(&*connection, &world, write).await;
-    let builder = reqwest::Client::builder().tls_certs_only([]).retry(reqwest::retry::never());
-    // A write goes over a connection of its own here too: the module's promise costs that, whoever keeps it.
-    let builder = if write { builder.pool_max_idle_per_host(0) } else { builder };
-    let client = builder.http1_only().build().unwrap();
-    let (mut by_module, mut by_bare) = (Vec::new(), Vec::new());
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_unstable_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+async fn compare(case: Case) {
+    let Case { name, modern, write, arguments, answer } = case;
+    let offer = if modern { Offer::modern(tools()) } else { Offer::of(tools()) };
+    let server = Loopback::start(Offer { answer, ..offer }, Vec::new());
+    let ours = Ours::connect(&server.url, &arguments, write);
+    ours.call().await;
+    let ((), of_ours) = server.kept(ours.call()).await;
+    let mut bare = Bare::like(&of_ours[0], &server.url, write);
+    let ((), of_bare) = server.kept(bare.call(true)).await;
+    assert_eq!(sorted(&of_ours[0]), sorted(&of_bare[0]), "both send the same");
+    let mut rows: [Vec<f64>; 3] = Default::default();
+    let mut busy = [0.0; 3];
     for row in 0..ROWS {
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            ours(&*connection, &world, write).await;
+        // No client comes always after the same other.
+        for turn in 0..3 {
+            let who = (turn + row) % 3;
+            let (start, before) = (Instant::now(), processor());
+            for _ in 0..CALLS {
+                match who {
+                    0 => ours.call().await,
+                    1 => bare.call(false).await,
+                    _ => bare.call(true).await,
+                }
+            }
+            rows[who].push(start.elapsed().as_secs_f64() * 1e6 / CALLS as f64);
+            busy[who] += (processor() - before) as f64 / 1e3 / (CALLS * ROWS) as f64;
         }
-        by_module.push(start.elapsed());
-        let start = Instant::now();
-        for call in 0..CALLS {
-            bare(&client, url, write, 1_000_000 + row * CALLS + call).await;
-        }
-        by_bare.push(start.elapsed());
     }
-    let each = |rows: Vec<Duration>| median(rows).as_secs_f64() / CALLS as f64;
-    let (by_module, by_bare) = (each(by_module), each(by_bare));
+    let [ours, bare, reading] = rows;
+    let more = |than: &[f64]| (median(ours.iter().zip(than).map(|(our, other)| our / other).collect()) - 1.0) * 100.0;
+    let (to_bare, to_reading) = (more(&bare), more(&reading));
+    let [ours, bare, reading] = [ours, bare, reading].map(median);
+    println!("{name}: {ours:.1} µs, {:.0} calls/s", 1e6 / ours);
+    println!("  bare {bare:.1} µs: {to_bare:+.1} %; reading {reading:.1} µs: {to_reading:+.1} %");
+    let [ours, bare, reading] = busy;
+    let more = |than: f64| (ours / than - 1.0) * 100.0;
     println!(
-        "a {what}, one after the other: {:.0} µs through the module, {:.0} µs by a bare client: {:+.1} %; {:.0} calls/s",
-        by_module * 1e6,
-        by_bare * 1e6,
-        (by_module / by_bare - 1.0) * 100.0,
-        1.0 / by_module
+        "  processor: {ours:.1} µs; bare {bare:.1} µs: {:+.1} %; reading {reading:.1} µs: {:+.1} %",
+        more(bare),
+        more(reading)
     );
+}
+
+/// How long the threads of this process have run, but for the server's, in nanoseconds.
+fn processor() -> u64 {
+    let mut all = 0;
+    for task in std::fs::read_dir("/proc/self/task").unwrap() {
+        let task = task.unwrap().path();
+        // A thread may be gone by now.
+        let name = std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+        let Ok(text) = std::fs::read_to_string(task.join("schedstat")) else { continue };
+        if name.trim() != loopback::THREAD {
+            all += text.split(' ').next().unwrap().parse::<u64>().unwrap();
+        }
+    }
+    all
+}
+
+/// A request without what differs from one to the next (its id), its headers in one order.
+fn sorted(request: &[u8]) -> Vec<String> {
+    let text = String::from_utf8(request.to_vec()).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut lines: Vec<String> =
+        head.lines().filter(|line| !line.starts_with("content-length")).map(str::to_owned).collect();
+    lines.sort();
+    let (before, rest) = body.split_once(r#""id":"#).unwrap();
+    lines.extend([before.to_owned(), rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).to_owned()]);
+    lines
 }
 
 /// The official clients, each in a process of its own, which prints how many calls it made a second.
-async fn official(peers: &Path, url: &str) {
+async fn official(peers: &Path) {
+    let server = Loopback::start(Offer::of(tools()), Vec::new());
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
     let clients = [
         ("TypeScript", Path::new("node").to_path_buf(), "client.mjs"),
         ("Python", peers.join("venv/bin/python"), "client.py"),
     ];
+    let ours = Ours::connect(&server.url, &json!({"query": "Acme"}), false);
     for (language, program, script) in clients {
+        ours.call().await;
+        let start = Instant::now();
+        for _ in 0..OFFICIAL {
+            ours.call().await;
+        }
+        let rate = OFFICIAL as f64 / start.elapsed().as_secs_f64();
         let script = here.join(script);
-        let (url, calls, peers) = (url.to_owned(), (CALLS * 5).to_string(), peers.to_path_buf());
+        let (url, calls, peers) = (server.url.clone(), OFFICIAL.to_string(), peers.to_path_buf());
         let run =
             move || Command::new(program).arg(script).args([&url, &calls]).current_dir(&peers).arg(&peers).output();
-        match tokio::task::spawn_blocking(run).await.unwrap() {
-            Ok(output) if output.status.success() => {
-                println!("the official {language} client: {} calls/s", String::from_utf8_lossy(&output.stdout).trim());
-            }
-            Ok(output) => println!("the official {language} client: {}", String::from_utf8_lossy(&output.stderr)),
-            Err(error) => println!("the official {language} client: {error}"),
-        }
+        let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+        assert!(output.status.success(), "{language}: {}", String::from_utf8_lossy(&output.stderr));
+        let theirs: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+        println!(
+            "the official {language} client: {theirs:.0} calls/s; the module {rate:.0}: {:.1} times",
+            rate / theirs
+        );
     }
-}
-
-/// The most memory that this process has had, in MB.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()).unwrap_or_default() / 1000
-}
-
-/// 2,000 tools, 20 MB of schemas, in one answer.
-async fn large() {
-    let property = |tool: usize, at: usize| {
-        let doc = format!("property {at} of tool {tool}: {}", "what it is for, at some length. ".repeat(5));
-        (format!("property_{at}"), json!({"type": ["string", "null"], "description": doc, "maxLength": 100}))
-    };
-    let tool = |number: usize| {
-        let properties: serde_json::Map<_, _> = (0..42).map(|at| property(number, at)).collect();
-        json!({"name": format!("tool_{number}"), "inputSchema": {"type": "object", "properties": properties}})
-    };
-    let body = Json::Array((0..2000).map(tool).collect()).to_string();
-    let length = body.len();
-    let offer = Offer::of(json!([]));
-    let server = serve(move |received| match received.rpc().as_str() {
-        "tools/list" => {
-            let id = received.rpc_id();
-            Reply::raw_json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{body}}}}}"#))
-        }
-        _ => offer.reply(received),
-    });
-    let url = server.url("/mcp");
-    let client = reqwest::Client::builder().tls_certs_only([]).build().unwrap();
-    let fetch = || async {
-        let start = Instant::now();
-        let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
-        let read = client.post(&url).body(body).send().await.unwrap().bytes().await.unwrap().len();
-        assert!(read > length);
-        start.elapsed()
-    };
-    fetch().await;
-    let fetched = fetch().await;
-    let before = peak();
-    let (connection, world) = connect(&url);
-    let call = Call { deadline: world.monotonic() + Duration::from_secs(600), idempotency: None };
-    let start = Instant::now();
-    let described = connection.describe(&call).await.unwrap();
-    let taken = start.elapsed();
-    assert_eq!((described.types.len(), described.warnings.len()), (2000, 0));
-    println!(
-        "{length} bytes of 2,000 tools: described in {:.2} s, of which {:.2} s is fetching them; {} MB more at the peak",
-        taken.as_secs_f64(),
-        fetched.as_secs_f64(),
-        peak().saturating_sub(before)
-    );
 }

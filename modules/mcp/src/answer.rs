@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use crate::{
     text::{self, clean},
-    tools::Tool,
+    tools::{Expected, Tool},
 };
 
 /// An answer, read.
@@ -37,18 +37,16 @@ impl Answer {
         let structured = structured(tool, result, content, &mut warnings);
         let mut fields = Record::new();
         let mut missing = Vec::new();
-        for (name, property) in tool.answer_fields() {
+        for Expected { name, ty, promised } in tool.expected() {
             let value = match name.as_str() {
                 "text" => Some(Value::text(text.as_str())),
                 "content" => Some(content.clone()),
                 "structured" => structured.clone(),
-                _ => {
-                    structured.as_ref().and_then(|whole| whole.field(&name)).and_then(|value| fit(&property.ty, value))
-                }
+                _ => structured.as_ref().and_then(|whole| whole.field(name)).and_then(|value| fit(ty, value)),
             };
             match value {
-                Some(value) => fields.set(name, value),
-                None if property.required && !property.nullable => missing.push(name),
+                Some(value) => fields.set(name.clone(), value),
+                None if *promised => missing.push(name.clone()),
                 None => {}
             }
         }
@@ -85,7 +83,14 @@ fn part_text(part: &Value) -> Option<&str> {
 
 fn text_of(content: &Value) -> String {
     let Value::List(parts) = content else { return String::new() };
-    parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n")
+    let mut all = String::new();
+    for (at, text) in parts.iter().filter_map(part_text).enumerate() {
+        if at > 0 {
+            all.push('\n');
+        }
+        all.push_str(text);
+    }
+    all
 }
 
 fn refusal(text: &str, content: &Value) -> String {

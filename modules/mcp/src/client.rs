@@ -185,6 +185,12 @@ impl Client {
 
     /// What was agreed with the server, agreed now if nothing was.
     pub(crate) async fn session(&self, call: &Call) -> Result<Arc<Session>, CallError> {
+        // Only where one is being opened is there anything to wait for.
+        if let Ok(known) = self.known.try_lock()
+            && let Some(session) = &known.session
+        {
+            return Ok(session.clone());
+        }
         let clock = &*self.wire.ports.clock;
         let Ok(mut known) = lf_transport::by(clock, call.deadline, self.known.lock()).await else {
             return Err(CallError::passing("the session was still being opened when the time was over"));

@@ -308,7 +308,7 @@ impl Server {
         if let Some(misfit) = tool.input.as_ref().and_then(|input| input.misfit(&arguments)) {
             return Err(unfit(name, misfit));
         }
-        let params = format!(r#"{{"name":{},"arguments":{}}}"#, message::quoted(name), json::plain(&arguments));
+        let params = message::call(name, &arguments);
         let what = format!("tools/call {}", clean(name, 128));
         let headers = param_headers::of(&tool.headers, &arguments);
         let ask =

@@ -7,6 +7,7 @@ use lf_module::{Call, CallError, Value, json};
 use smol_str::SmolStr;
 
 use crate::{
+    check::Patterns,
     client::{Ask, Client},
     era::Era,
     message,
@@ -92,7 +93,7 @@ async fn pages(client: &Client, list: List, listing: &mut Listing, call: &Call) 
         };
         let page_lasts = page.field("ttlMs").and_then(whole).filter(|millis| *millis > 0).map(Duration::from_millis);
         *lasts = lasts.zip(page_lasts).map(|(all, page)| all.min(page));
-        bytes += json::plain(&page).len();
+        bytes += size(&page);
         entries.extend(found.iter().cloned());
         if entries.len() > MOST || bytes > BYTES {
             entries.truncate(MOST);
@@ -114,6 +115,22 @@ async fn pages(client: &Client, list: List, listing: &mut Listing, call: &Call) 
     Ok(())
 }
 
+/// About how long a value is as text.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len() + 2,
+        Value::List(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Record(record) => record.iter().map(|(name, value)| name.len() + size(value) + 4).sum::<usize>() + 2,
+        Value::Absent
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Date(_)
+        | Value::DateTime(_)
+        | Value::Duration(_)
+        | Value::Position(_) => 5,
+    }
+}
+
 fn whole(value: &Value) -> Option<u64> {
     let Value::Number(number) = value else { return None };
     number.as_i64().and_then(|number| u64::try_from(number).ok())
@@ -123,8 +140,9 @@ fn whole(value: &Value) -> Option<u64> {
 pub(crate) fn catalog(listing: Listing, era: Era, caution: &Caution, now: Duration) -> Catalog {
     let fresh_until = listing.lasts.map(|lasts| now + lasts);
     let mut catalog = Catalog { warnings: listing.warnings, fresh_until, ..Catalog::default() };
+    let mut patterns = Patterns::default();
     for entry in &listing.entries {
-        let Some(tool) = Tool::read(entry, era, caution, &mut catalog.warnings) else { continue };
+        let Some(tool) = Tool::read(entry, era, caution, &mut patterns, &mut catalog.warnings) else { continue };
         if catalog.tools.contains_key(&tool.name) {
             let name = clean(&tool.name, 128);
             catalog.warnings.push(format!("the server lists `{name}` twice; only the first counts"));

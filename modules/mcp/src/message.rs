@@ -107,8 +107,15 @@ pub(crate) fn error_of(body: &[u8]) -> Option<RpcError> {
 
 /// A request; `params` is JSON text.
 pub(crate) fn request(id: u64, method: &str, params: &str) -> Bytes {
-    let method = quoted(method);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#).into()
+    let mut message = String::with_capacity(params.len() + method.len() + 64);
+    message.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    message.push_str(&id.to_string());
+    message.push_str(r#","method":"#);
+    quote(&mut message, method);
+    message.push_str(r#","params":"#);
+    message.push_str(params);
+    message.push('}');
+    message.into()
 }
 
 /// A notification; `params` is JSON text.
@@ -133,6 +140,22 @@ pub(crate) fn reply(id: &Value, method: &str) -> Bytes {
         return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into();
     }
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"not offered by this client"}}}}"#).into()
+}
+
+/// The parameters of a call, as JSON text.
+pub(crate) fn call(name: &str, arguments: &Value) -> String {
+    let mut params = String::with_capacity(256);
+    params.push_str(r#"{"name":"#);
+    quote(&mut params, name);
+    params.push_str(r#","arguments":"#);
+    json::write_plain(&mut params, arguments);
+    params.push('}');
+    params
+}
+
+/// Writes a JSON string literal.
+fn quote(out: &mut String, text: &str) {
+    json::write_plain(out, &Value::text(text));
 }
 
 /// A JSON string literal.

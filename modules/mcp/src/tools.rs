@@ -1,5 +1,7 @@
 //! A server's tools: read from its list one by one, so that a bad one costs only itself.
 
+use std::sync::OnceLock;
+
 use lf_module::{
     FieldType, TypeShape, Value,
     schema::{Count, Field, Pin},
@@ -7,7 +9,7 @@ use lf_module::{
 use smol_str::SmolStr;
 
 use crate::{
-    check::Checker,
+    check::{Checker, Patterns},
     era::Era,
     param_headers::{self, ParamHeader},
     schema::{self, Properties, Property, Warnings},
@@ -33,6 +35,17 @@ pub(crate) struct Tool {
     pub(crate) output: Option<Output>,
     /// Why it can be neither read nor written.
     pub(crate) unusable: Option<String>,
+    /// What is looked for in an answer, put together for the first one.
+    expected: OnceLock<Vec<Expected>>,
+}
+
+/// A field of the answer.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    pub(crate) name: SmolStr,
+    pub(crate) ty: FieldType,
+    /// The server's schema promises it.
+    pub(crate) promised: bool,
 }
 
 /// Which tools are taken to change things although their server says that they only read. The other way round there is
@@ -69,7 +82,13 @@ pub(crate) struct Output {
 
 impl Tool {
     /// Reads one entry of a list. What is wrong with it goes to `said`; `None` if not even its name is right.
-    pub(crate) fn read(entry: &Value, era: Era, caution: &Caution, said: &mut Vec<String>) -> Option<Self> {
+    pub(crate) fn read(
+        entry: &Value,
+        era: Era,
+        caution: &Caution,
+        patterns: &mut Patterns,
+        said: &mut Vec<String>,
+    ) -> Option<Self> {
         let Some(name) = entry.field("name").and_then(Value::as_text) else {
             said.push("a tool without a name was left out".to_owned());
             return None;
@@ -89,11 +108,11 @@ impl Tool {
         };
         let arguments = arguments(entry, &mut warnings);
         let input = entry.field("inputSchema").filter(|schema| matches!(schema, Value::Record(_)));
-        let input = input.map(|schema| Checker::new(schema.clone()));
+        let input = input.map(|schema| Checker::new(schema.clone(), patterns));
         if let Some(why) = input.as_ref().and_then(Checker::unusable) {
             warnings.at("/inputSchema", &format!("arguments are not checked before they are sent: {why}"));
         }
-        let output = output(entry, &mut warnings);
+        let output = output(entry, patterns, &mut warnings);
         let tasks = entry.field("execution").and_then(|execution| execution.field("taskSupport"));
         let unusable = (tasks.and_then(Value::as_text) == Some("required"))
             .then(|| "its server runs it only as a task, which is not built".to_owned());
@@ -106,6 +125,7 @@ impl Tool {
             input,
             output,
             unusable,
+            expected: OnceLock::new(),
         })
     }
 
@@ -125,8 +145,18 @@ impl Tool {
         }
     }
 
+    /// What is looked for in an answer, in order.
+    pub(crate) fn expected(&self) -> &[Expected] {
+        let expected = |(name, Property { ty, required, nullable, doc: _ })| Expected {
+            name,
+            ty,
+            promised: required && !nullable,
+        };
+        self.expected.get_or_init(|| self.answer_fields().into_iter().map(expected).collect())
+    }
+
     /// The fields of the answer that the tool's type has: their names, what is known of their types, in order.
-    pub(crate) fn answer_fields(&self) -> Vec<(SmolStr, Property)> {
+    fn answer_fields(&self) -> Vec<(SmolStr, Property)> {
         let present = |ty, doc: &str| Property { ty, required: true, nullable: false, doc: Some(doc.to_owned()) };
         let mut fields = vec![
             (SmolStr::new_static("text"), present(FieldType::Text, "the answer's text parts, joined by new lines")),
@@ -247,10 +277,10 @@ fn arguments(entry: &Value, warnings: &mut Warnings<'_>) -> Arguments {
     Arguments::Named(properties)
 }
 
-fn output(entry: &Value, warnings: &mut Warnings<'_>) -> Option<Output> {
+fn output(entry: &Value, patterns: &mut Patterns, warnings: &mut Warnings<'_>) -> Option<Output> {
     let at = "/outputSchema";
     let schema = entry.field("outputSchema").filter(|schema| !schema.is_absent())?;
-    let checker = Checker::new(schema.clone());
+    let checker = Checker::new(schema.clone(), patterns);
     if let Some(why) = checker.unusable() {
         warnings.at(at, &format!("it cannot be used and was left out: {why}"));
         return None;

@@ -1,7 +1,7 @@
 //! `tools/list`: pages, cursors, and servers that get them wrong.
 
 use lf_harness::{Received, Reply, mcp::Offer};
-use lf_module::{Description, Value};
+use lf_module::{Description, FieldType, Value};
 use serde_json::{Value as Json, json};
 
 use crate::stage::{Stage, tools};
@@ -180,4 +180,63 @@ async fn hints_may_be_overridden_towards_caution_only() {
         let create = described.get("create_issue").unwrap();
         assert!(create.writable && !create.readable, "{setting} {value:?}");
     }
+}
+
+/// One of many tools, with a schema of the usual sorts of properties.
+fn one_of_many(number: usize) -> Json {
+    let about = format!("what it is for in tool {number}");
+    json!({
+        "name": format!("tool_{number}"),
+        "description": format!("tool {number} of many"),
+        "annotations": {"readOnlyHint": number.is_multiple_of(2)},
+        "inputSchema": {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "pattern": "^[a-z]+$", "description": about},
+                "count": {"type": ["integer", "null"], "minimum": number},
+                "level": {"enum": ["low", "high"]},
+                "owner": {"$ref": "#/$defs/Person"},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+            "$defs": {"Person": {"type": "object", "properties": {"boss": {"$ref": "#/$defs/Person"}}}},
+        },
+        "outputSchema": {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]},
+    })
+}
+
+#[tokio::test]
+async fn two_thousand_tools_are_described_and_each_is_checked_when_it_is_called() {
+    let stage = paged(|cursor| {
+        let page: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+        let tools: Vec<_> = (page * 500..(page + 1) * 500).map(one_of_many).collect();
+        if page == 3 { json!({"tools": tools}) } else { json!({"tools": tools, "nextCursor": (page + 1).to_string()}) }
+    });
+    let described = stage.describe().await.unwrap();
+    assert_eq!((described.types.len(), described.warnings.as_slice()), (2000, &[][..]));
+    let shape = described.get("tool_1235").unwrap();
+    assert_eq!(shape.doc.as_deref(), Some("tool 1235 of many"));
+    assert!(shape.writable && !shape.readable);
+    let fields: Vec<_> = shape.fields.iter().map(|field| (field.name.as_str(), &field.ty, field.required)).collect();
+    let level = FieldType::Choice(vec!["low".into(), "high".into()]);
+    let expected = [
+        ("name", &FieldType::Text, true),
+        ("count", &FieldType::Number, false),
+        ("level", &level, false),
+        ("owner", &FieldType::Json, false),
+        ("text", &FieldType::Text, false),
+        ("content", &FieldType::Json, false),
+        ("structured", &FieldType::Json, false),
+    ];
+    assert_eq!(fields, expected);
+    assert_eq!(shape.fields[0].doc.as_deref(), Some("what it is for in tool 1235"));
+
+    let few = [("name", Value::text("acme")), ("count", Value::from(1234_i64))];
+    let error = stage.write("tool_1235", &few).await.unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("count"), "{error}");
+    assert_eq!(stage.received("tools/call").len(), 0, "what does not fit is not sent");
+    stage.write("tool_1235", &[("name", Value::text("acme")), ("count", Value::from(1235_i64))]).await.unwrap();
+    stage.read("tool_1234", &few).await.unwrap();
+    assert_eq!(stage.received("tools/call").len(), 2);
 }

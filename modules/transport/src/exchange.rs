@@ -85,12 +85,23 @@ impl Body {
     /// # Errors
     /// As [`Self::next`], and [`Failure::TooLarge`] beyond `limit` bytes.
     pub async fn all(mut self, limit: usize) -> Result<Bytes, Failure> {
-        let mut whole = BytesMut::new();
-        while let Some(piece) = self.next().await? {
-            if whole.len() + piece.len() > limit {
-                return Err(Failure::TooLarge(limit));
-            }
+        let fits = |length: usize| if length > limit { Err(Failure::TooLarge(limit)) } else { Ok(()) };
+        let promised = self.response.content_length().and_then(|length| usize::try_from(length).ok());
+        fits(promised.unwrap_or_default())?;
+        let first = self.next().await?.unwrap_or_default();
+        fits(first.len())?;
+        // Most answers come in one piece, which is as good as a copy of it.
+        if promised == Some(first.len()) {
+            return Ok(first);
+        }
+        let Some(second) = self.next().await? else { return Ok(first) };
+        let mut whole = BytesMut::with_capacity(promised.unwrap_or_default());
+        whole.extend_from_slice(&first);
+        let mut next = Some(second);
+        while let Some(piece) = next {
+            fits(whole.len() + piece.len())?;
             whole.extend_from_slice(&piece);
+            next = self.next().await?;
         }
         Ok(whole.freeze())
     }
@@ -120,11 +131,10 @@ impl Client {
         guard::literal(&request.url, self.options().reach()).map_err(Failure::Blocked)?;
         let client = self.pick(request.sends)?;
         let Request { method, url, headers, body, sends: _ } = request;
-        let mut builder = client.request(method, url).headers(headers);
-        if let Some(body) = body {
-            builder = builder.body(body);
-        }
-        let response = timer.within(Phase::FirstByte, builder.send()).await?;
+        let mut request = reqwest::Request::new(method, url);
+        *request.headers_mut() = headers;
+        *request.body_mut() = body.map(reqwest::Body::from);
+        let response = timer.within(Phase::FirstByte, client.execute(request)).await?;
         let mut response = response.map_err(|error| Failure::of(&error))?;
         let headers = std::mem::take(response.headers_mut());
         Ok(Opened { status: response.status(), headers, body: Body { response, timer } })

@@ -2,6 +2,7 @@
 
 use smol_str::SmolStr;
 
+use super::special;
 use crate::{
     number::Number,
     value::{Record, Value},
@@ -208,7 +209,7 @@ impl<'a> Reader<'a> {
     /// The text up to a quote, a backslash or something that may not stand in a string.
     fn run(&mut self) -> Result<&'a str, JsonError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
+        let length = special(rest).unwrap_or(rest.len());
         let run = rest.get(..length).unwrap_or_default();
         let text = std::str::from_utf8(run)
             .map_err(|bad| JsonError::Syntax { at: self.at + bad.valid_up_to(), expected: "UTF-8" })?;

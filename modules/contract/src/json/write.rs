@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use smol_str::SmolStr;
+
+use super::special;
 use crate::value::{Record, Value};
 
 /// Plain JSON, keys in their order: dates as ISO 8601, instants as RFC 3339, durations as ISO 8601,
@@ -9,8 +12,13 @@ use crate::value::{Record, Value};
 #[must_use]
 pub fn plain(value: &Value) -> String {
     let mut out = String::new();
-    write(&mut out, value, false);
+    write_plain(&mut out, value);
     out
+}
+
+/// The same, at the end of a text that is there.
+pub fn write_plain(out: &mut String, value: &Value) {
+    write(out, value, false);
 }
 
 /// Plain JSON with sorted keys and numbers without needless zeros: equal values give equal bytes, for hashes
@@ -51,12 +59,17 @@ fn write(out: &mut String, value: &Value, sorted: bool) {
 }
 
 fn object(out: &mut String, record: &Record, sorted: bool) {
-    let mut fields: Vec<_> = record.iter().collect();
-    if sorted {
-        fields.sort_by(|left, right| left.0.cmp(right.0));
+    if !sorted {
+        return members(out, record.iter(), sorted);
     }
+    let mut fields: Vec<_> = record.iter().collect();
+    fields.sort_by(|left, right| left.0.cmp(right.0));
+    members(out, fields.into_iter(), sorted);
+}
+
+fn members<'a>(out: &mut String, fields: impl Iterator<Item = (&'a SmolStr, &'a Value)>, sorted: bool) {
     out.push('{');
-    for (index, (name, value)) in fields.into_iter().enumerate() {
+    for (index, (name, value)) in fields.enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -72,19 +85,26 @@ pub(super) fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _never_fails = out.write_fmt(text);
 }
 
-/// A JSON string literal.
+/// A JSON string literal. Most text needs no escape, so runs without one are copied whole.
 pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if u32::from(control) < 0x20 => put(out, format_args!("\\u{:04x}", u32::from(control))),
-            other => out.push(other),
+    let mut rest = text;
+    while let Some(at) = special(rest.as_bytes()) {
+        // What is looked for is one byte long in UTF-8, so both ends lie between characters.
+        let (run, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(run);
+        let mut after = after.chars();
+        match after.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some(control) => put(out, format_args!("\\u{:04x}", u32::from(control))),
+            None => {}
         }
+        rest = after.as_str();
     }
+    out.push_str(rest);
     out.push('"');
 }

@@ -2,7 +2,8 @@
 //!
 //! References and alternatives multiply: eighteen lines of schema can keep a validator busy for a minute,
 //! and a server writes both the schema and the value that is checked. So the steps are counted first, as
-//! if every branch were tried, and a check that would take too many is not made.
+//! if every branch were tried, and a check that would take too many is not made. Where nothing multiplies, no value has
+//! more steps than parts, and nothing is counted.
 
 use lf_module::Value;
 
@@ -11,7 +12,47 @@ use crate::schema::pointer;
 /// The most steps of one check.
 const STEPS: usize = 20_000;
 
+/// What has more than one schema apply to one value.
+const MULTIPLYING: [&str; 18] = [
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "dependencies",
+    "patternProperties",
+    "contains",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "propertyNames",
+    "additionalItems",
+];
+
 type Step<'a> = (&'a Value, &'a Value);
+
+/// Whether nothing in `schema` multiplies. A property of such a name counts as if it did.
+pub(super) fn linear(schema: &Value) -> bool {
+    match schema {
+        Value::Record(record) => {
+            record.iter().all(|(name, inner)| !MULTIPLYING.contains(&name.as_str()) && linear(inner))
+        }
+        Value::List(items) => items.iter().all(linear),
+        Value::Absent
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Date(_)
+        | Value::DateTime(_)
+        | Value::Duration(_)
+        | Value::Position(_) => true,
+    }
+}
 
 /// Whether checking `value` against `root` stays within the bound.
 pub(super) fn affordable(root: &Value, value: &Value) -> bool {
@@ -42,58 +83,42 @@ impl<'a> Steps<'a> {
     }
 
     fn expand(&mut self, schema: &'a Value, value: &'a Value) -> Option<()> {
-        for keyword in ["$ref", "$dynamicRef"] {
-            if let Some(reference) = schema.field(keyword).and_then(Value::as_text) {
+        let Value::Record(keywords) = schema else { return Some(()) };
+        keywords.iter().try_for_each(|(keyword, inner)| self.keyword(keyword, inner, value))
+    }
+
+    fn keyword(&mut self, keyword: &str, inner: &'a Value, value: &'a Value) -> Option<()> {
+        match (keyword, inner, value) {
+            ("$ref" | "$dynamicRef", Value::Text(reference), _) => {
                 // Where it leads by other means than a pointer, nobody here knows the cost.
-                self.add(pointer::resolve(self.root, reference)?, value)?;
+                self.add(pointer::resolve(self.root, reference)?, value)
             }
-        }
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            if let Some(Value::List(branches)) = schema.field(keyword) {
-                branches.iter().try_for_each(|branch| self.add(branch, value))?;
+            ("allOf" | "anyOf" | "oneOf", Value::List(branches), _) => {
+                branches.iter().try_for_each(|branch| self.add(branch, value))
             }
-        }
-        for keyword in ["not", "if", "then", "else"] {
-            schema.field(keyword).map_or(Some(()), |branch| self.add(branch, value))?;
-        }
-        for keyword in ["dependentSchemas", "dependencies"] {
-            if let Some(Value::Record(branches)) = schema.field(keyword) {
-                branches.iter().try_for_each(|(_, branch)| self.add(branch, value))?;
+            ("not" | "if" | "then" | "else", branch, _) => self.add(branch, value),
+            ("dependentSchemas" | "dependencies", Value::Record(branches), _) => {
+                branches.iter().try_for_each(|(_, branch)| self.add(branch, value))
             }
-        }
-        if let Value::Record(record) = value {
-            record.iter().try_for_each(|(name, child)| self.property(schema, name, child))?;
-        }
-        if let Value::List(items) = value {
-            items.iter().enumerate().try_for_each(|(at, item)| self.item(schema, at, item))?;
-        }
-        Some(())
-    }
-
-    fn property(&mut self, schema: &'a Value, name: &str, child: &'a Value) -> Option<()> {
-        if let Some(property) = schema.field("properties").and_then(|properties| properties.field(name)) {
-            self.add(property, child)?;
-        }
-        if let Some(Value::Record(patterns)) = schema.field("patternProperties") {
-            patterns.iter().try_for_each(|(_, pattern)| self.add(pattern, child))?;
-        }
-        for keyword in ["additionalProperties", "unevaluatedProperties", "propertyNames"] {
-            schema.field(keyword).map_or(Some(()), |rest| self.add(rest, child))?;
-        }
-        Some(())
-    }
-
-    fn item(&mut self, schema: &'a Value, at: usize, item: &'a Value) -> Option<()> {
-        for keyword in ["items", "prefixItems"] {
-            match schema.field(keyword) {
-                Some(Value::List(places)) => places.get(at).map_or(Some(()), |place| self.add(place, item))?,
-                Some(every) => self.add(every, item)?,
-                None => {}
+            ("properties", Value::Record(properties), Value::Record(record)) => record
+                .iter()
+                .filter_map(|(name, child)| Some((properties.get(name)?, child)))
+                .try_for_each(|(property, child)| self.add(property, child)),
+            ("patternProperties", Value::Record(patterns), Value::Record(record)) => record
+                .iter()
+                .try_for_each(|(_, child)| patterns.iter().try_for_each(|(_, pattern)| self.add(pattern, child))),
+            ("additionalProperties" | "unevaluatedProperties" | "propertyNames", rest, Value::Record(record)) => {
+                record.iter().try_for_each(|(_, child)| self.add(rest, child))
             }
+            ("items" | "prefixItems", Value::List(places), Value::List(items)) => {
+                places.iter().zip(items.iter()).try_for_each(|(place, item)| self.add(place, item))
+            }
+            (
+                "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" | "contains",
+                every,
+                Value::List(items),
+            ) => items.iter().try_for_each(|item| self.add(every, item)),
+            _ => Some(()),
         }
-        for keyword in ["additionalItems", "unevaluatedItems", "contains"] {
-            schema.field(keyword).map_or(Some(()), |rest| self.add(rest, item))?;
-        }
-        Some(())
     }
 }
