@@ -7,6 +7,7 @@
 mod closures;
 mod errors;
 mod exprs;
+mod habits;
 mod hops;
 mod items;
 mod literals;
@@ -23,6 +24,7 @@ pub mod format;
 pub mod tokens;
 
 pub(crate) use closures::closure_place;
+pub(crate) use habits::operand;
 pub(crate) use waits::FORMS;
 
 use std::{

@@ -393,9 +393,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if self.damaged || self.cx.scopes.get(self.file).is_none_or(|scope| scope.damaged) {
             return;
         }
-        let near = self.nearest(&name.text);
         let report =
             Diagnostic::error(codes::MOV_NAME_UNKNOWN, name.span, format!("nothing here is called `{}`", name.text));
+        if let Some(right) = literal_elsewhere(&name.text) {
+            self.report(report.fix(format!("write `{right}`"), name.span, right));
+            return;
+        }
+        let near = self.nearest(&name.text);
         self.report(match near {
             Some(near) => {
                 report.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), name.span, near.as_str())
@@ -492,4 +496,14 @@ impl<'c, 'a> Body<'c, 'a> {
 /// The span of the word `ast` names things by, for hops.
 pub(super) fn alias_text(hop: &ast::Hop) -> Option<SmolStr> {
     hop.alias.as_ref().map(|alias| alias.text.clone())
+}
+
+/// What other languages call the three literals that are words.
+fn literal_elsewhere(name: &str) -> Option<&'static str> {
+    match name {
+        "None" | "undefined" | "nil" | "Null" | "NULL" | "NONE" => Some("null"),
+        "True" | "TRUE" => Some("true"),
+        "False" | "FALSE" => Some("false"),
+        _ => None,
+    }
 }

@@ -142,7 +142,8 @@ impl Body<'_, '_> {
             .filter(|(_, entry)| matches!(entry.symbol, Symbol::Function(_)))
             .map(|(name, _)| name.as_str());
         let known: Vec<&str> = declared.chain(builtins::names()).collect();
-        let near = suggest::nearest(&name.text, known).map(str::to_owned);
+        let near = builtin_elsewhere(&name.text).map(str::to_owned);
+        let near = near.or_else(|| suggest::nearest(&name.text, known).map(str::to_owned));
         let upper = name.text.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
         let report = if upper {
             Diagnostic::error(codes::MOV_BUILTIN_UNKNOWN, name.span, format!("there is no built-in `{}`", name.text))
@@ -415,4 +416,19 @@ fn only_left<'i>(call: &ast::Call, item: &'i ast::Function) -> Option<&'i str> {
     let mut left = item.params.iter().filter(|param| !given(&param.name.text));
     let (one, more) = (left.next()?, left.next());
     (more.is_none() && call.args.len() == item.params.len()).then_some(one.name.text.as_str())
+}
+
+/// The built-in that does what a function of another language does.
+fn builtin_elsewhere(name: &str) -> Option<&'static str> {
+    match name {
+        "len" | "length" | "size" | "strlen" | "LEN" => Some("LENGTH"),
+        "str" | "String" | "toString" => Some("TEXT"),
+        "int" | "float" | "Number" | "parseInt" | "parseFloat" => Some("NUMBER"),
+        "LCASE" | "lowercase" | "to_lower" => Some("LOWER"),
+        "UCASE" | "uppercase" | "to_upper" => Some("UPPER"),
+        "ifnull" | "IFNULL" | "NVL" => Some("COALESCE"),
+        "AVERAGE" | "mean" => Some("AVG"),
+        "raise" | "throw" | "fail" | "panic" => Some("ERROR"),
+        _ => None,
+    }
 }

@@ -348,6 +348,13 @@ impl Body<'_, '_> {
         );
         let report = if text {
             report.help("turn text into a number with `NUMBER(…)`, which may be absent")
+        } else if op == BinaryOp::Subtract && one == two && matches!(one, Kind::Datetime | Kind::Date) {
+            let (left, right) = (self.cx.slice(left.span), self.cx.slice(right.span));
+            report.help(format!(
+                "two times are compared, not subtracted: `{right} < {left} - 3d` asks whether it is longer ago"
+            ))
+        } else if add && two == Kind::Number && matches!(one, Kind::Datetime | Kind::Date) {
+            report.help("a time moves by a duration: `3d`, or `2h` for a datetime")
         } else if add {
             report.help("it takes two numbers, two durations, or a time and a duration")
         } else {

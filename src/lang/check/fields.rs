@@ -81,12 +81,26 @@ impl Body<'_, '_> {
                 )
                 .label(format!("read off a value of type `{}`", self.show(ty)));
                 self.report(match (kind, name.text.as_str()) {
-                    (Kind::Text | Kind::List, "length" | "size" | "count") => report.help("its length is `LENGTH(…)`"),
+                    (Kind::Text | Kind::List, "length" | "size" | "count") => match self.read_off(name) {
+                        Some((base, whole)) => {
+                            report.fix(format!("write `LENGTH({base})`"), whole, format!("LENGTH({base})"))
+                        }
+                        None => report.help("its length is `LENGTH(…)`"),
+                    },
                     (_, _) => report.help("only records have fields"),
                 });
                 None
             }
         }
+    }
+
+    /// What a field is read off, as written, and the place of the whole.
+    fn read_off(&self, name: &Name) -> Option<(String, crate::source::Span)> {
+        let file = self.cx.program.map.get(name.span.source)?;
+        let before = file.text.get(..name.span.start as usize)?.trim_end().strip_suffix('.')?;
+        let base = crate::syntax::operand(before)?;
+        let start = u32::try_from(before.len() - base.len()).ok()?;
+        Some((base.to_owned(), crate::source::Span { start, ..name.span }))
     }
 
     fn described_field(&mut self, of: &TypeRef, handle: bool, name: &Name) -> Option<Ty> {

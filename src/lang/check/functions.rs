@@ -268,7 +268,8 @@ fn check_body(cx: &mut Context<'_>, index: usize, uses: &Uses<'_>) {
     let returns = std::mem::take(&mut body.returns);
     let returns = match declared {
         Some(declared) => {
-            if declared.is_some() && !checked.ends {
+            // A statement that could not be read may have been the `return`.
+            if declared.is_some() && !checked.ends && !uses.damaged {
                 missing_return(cx, index, "says that it gives a value back");
             }
             declared.map_or(Returns::Failed, Returns::Gives)

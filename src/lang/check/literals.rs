@@ -147,17 +147,45 @@ pub(super) fn settings(
             fitting.insert(name.text.clone(), Given { value, span });
         } else {
             let wanted = cx.graph.show(&Ty::from(ty));
-            cx.report(
-                Diagnostic::error(
-                    codes::MOV_SETTING_TYPE,
-                    span,
-                    format!("the setting `{}` takes {wanted}, not {}", name.text, cx.slice(span)),
-                )
-                .label(format!("expected {wanted}")),
-            );
+            let written = cx.slice(span);
+            let report = Diagnostic::error(
+                codes::MOV_SETTING_TYPE,
+                span,
+                format!("the setting `{}` takes {wanted}, not {written}", name.text),
+            )
+            .label(format!("expected {wanted}"));
+            cx.report(match (&value, ty) {
+                (Value::Number(_), FieldType::Duration) => {
+                    let right = format!("{written}s");
+                    report.way(format!("say of what: `{right}` for seconds"), vec![(span, right)])
+                }
+                (one, FieldType::List(item)) if literal_fits(one, item) => {
+                    report.fix(format!("write `[{written}]`"), span, format!("[{written}]"))
+                }
+                (Value::Text(text), FieldType::List(item)) => near_member(report, span, text, item),
+                (Value::List(items), FieldType::List(item)) => match items.as_slice() {
+                    [Value::Text(text)] => near_member(report, span, text, item),
+                    _ => report,
+                },
+                (_, _) => report,
+            });
         }
     }
     fitting
+}
+
+/// A list of the one member of a choice that was nearly written.
+fn near_member(report: Diagnostic, span: Span, text: &str, item: &FieldType) -> Diagnostic {
+    let FieldType::Choice(members) = item else { return report };
+    // `update` for `updated`
+    let written = text.to_ascii_lowercase();
+    let stem = written.trim_end_matches('d').trim_end_matches('e');
+    let near = suggest::nearest(text, members.iter().map(SmolStr::as_str));
+    let begins = |member: &&SmolStr| stem.len() > 3 && member.starts_with(stem);
+    match near.or_else(|| members.iter().find(begins).map(SmolStr::as_str)) {
+        Some(near) => report.fix(format!("write `[{near:?}]`"), span, format!("[{near:?}]")),
+        None => report,
+    }
 }
 
 fn unknown(whose: &str, setting: &Setting, allowed: &BTreeMap<SmolStr, FieldType>) -> Diagnostic {

@@ -41,10 +41,6 @@ const FOREIGN_DECLARATIONS: &[(&str, &str)] = &[
     ("when", "listen to"),
     ("watch", "listen to"),
     ("subscribe", "listen to"),
-    ("interface", "type"),
-    ("struct", "type"),
-    ("use", "import"),
-    ("require", "import"),
 ];
 
 impl Reader<'_> {
@@ -52,6 +48,13 @@ impl Reader<'_> {
     pub(super) fn misread(&mut self, what: What, start: usize, end: usize) {
         let slice = self.text.get(start..end).unwrap_or_default();
         if slice.contains(DAMAGE) {
+            return;
+        }
+        let dashes = start + slice.len() - slice.trim_start().len();
+        if slice.trim_start().starts_with("--") {
+            let sign = self.place(dashes, dashes + 2);
+            let problem = Diagnostic::error(codes::MOV_PARSE_HABIT, sign, "a comment begins with `//`, not with `--`");
+            self.report(problem.fix("write `//`", sign, "//"));
             return;
         }
         let problem = match self.by_head(what, start, slice) {
@@ -94,6 +97,22 @@ impl Reader<'_> {
     }
 
     fn test_head(&self, word: &str, span: Span, next: &str, operand_next: bool) -> Option<Diagnostic> {
+        if word == "expect" {
+            let after = next.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(next.len());
+            let fails =
+                next.get(..after).filter(|word| ["fail", "failure", "error", "throws", "raises"].contains(word))?;
+            let file = self.file.text.get(span.end as usize..)?;
+            let begin = span.end + u32::try_from(file.find(fails)?).ok()?;
+            let place = Span { start: begin, end: begin + u32::try_from(fails.len()).ok()?, ..span };
+            return Some(
+                Diagnostic::error(
+                    codes::MOV_PARSE_HABIT,
+                    place,
+                    format!("`expect {fails}` is written `expect fails \"why\"`"),
+                )
+                .fix("write `fails`", place, "fails"),
+            );
+        }
         if TEST_WORDS.contains(&word) {
             return None;
         }
@@ -178,8 +197,23 @@ impl Reader<'_> {
         next: &str,
         operand_next: bool,
     ) -> Option<Diagnostic> {
+        if let Some(problem) = self.foreign_import(slice, word, span, next) {
+            return Some(problem);
+        }
         if DECLARATION_WORDS.contains(&word) {
             return None;
+        }
+        if matches!(word, "interface" | "struct" | "class" | "record") && operand_next {
+            return Some(self.foreign_type(slice, word, span));
+        }
+        if word == "async" && operand_next {
+            let rest = self.file.text.get(span.end as usize..)?;
+            let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+            let end = span.end + u32::try_from(blanks).ok()?;
+            return Some(
+                Diagnostic::error(codes::MOV_PARSE_HABIT, span, "no function is `async`: any may wait, with `await`")
+                    .fix("take `async` out", Span { end, ..span }, ""),
+            );
         }
         let foreign = FOREIGN_DECLARATIONS.iter().find(|(other, _)| *other == word && operand_next);
         if let Some((_, right)) = foreign {
@@ -210,6 +244,65 @@ impl Reader<'_> {
             )
             .help("what starts work is `listen to PATH fire FUNCTION`")
         })
+    }
+
+    /// `import x from "./y"`, `import * as y from "./y"`, `from y import x`
+    fn foreign_import(&self, slice: &str, word: &str, span: Span, next: &str) -> Option<Diagnostic> {
+        let place = self.place(0, slice.trim_end().len());
+        let line = slice.trim();
+        let form = "what another file exports is imported by name: `import { name } from \"./file\"`";
+        let problem = Diagnostic::error(codes::MOV_PARSE_HABIT, span, form);
+        let named = |names: &str, from: &str| {
+            let names: Vec<_> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+            let right = format!("import {{ {} }} from \"{from}\"", names.join(", "));
+            problem.clone().fix(format!("write `{right}`"), place, right)
+        };
+        let plain = |names: &str| {
+            !names.is_empty() && names.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, '_' | ',' | ' '))
+        };
+        if word == "from" {
+            let (file, names) = next.split_once(" import ")?;
+            let file = file.trim().trim_matches('"');
+            let names = names.trim();
+            let known =
+                plain(names) && !names.contains(" as ") && !file.is_empty() && !file.contains(char::is_whitespace);
+            let file = if file.starts_with('.') { file.to_owned() } else { format!("./{}", file.replace('.', "/")) };
+            return Some(if known { named(names, &file) } else { problem });
+        }
+        if word != "import" || next.starts_with('{') {
+            return None;
+        }
+        let from = line.split_once(" from ").map(|(_, from)| from.trim());
+        let file = from.and_then(|from| from.strip_prefix('"')?.strip_suffix('"'));
+        let what = next.split(" from ").next().unwrap_or_default().trim();
+        Some(match file {
+            Some(file) if plain(what) && !what.contains(" as ") => named(what, file),
+            Some(file) => problem.help(format!("name what is used: `import {{ name }} from \"{file}\"`")),
+            None => problem,
+        })
+    }
+
+    /// `interface Name { … }` is `type Name = <{ … }>`.
+    fn foreign_type(&self, slice: &str, word: &str, span: Span) -> Diagnostic {
+        let problem =
+            Diagnostic::error(codes::MOV_PARSE_HABIT, span, format!("`{word}` is written `type Name = <{{ … }}>`"));
+        let end = slice.trim_end().len();
+        match slice.find('{') {
+            Some(open)
+                if slice.trim_end().ends_with('}')
+                    && !slice.get(..open).is_some_and(|head| head.contains(['(', ':'])) =>
+            {
+                let mut problem = problem;
+                let edits = vec![
+                    (span, "type".to_owned()),
+                    (self.place(open, open), "= <".to_owned()),
+                    (self.place(end, end), ">".to_owned()),
+                ];
+                problem.fix = Some(crate::diag::Fix { says: "write `type Name = <{ … }>`".to_owned(), edits });
+                problem
+            }
+            Some(_) | None => problem,
+        }
     }
 
     fn misspelt<'a>(
@@ -261,6 +354,9 @@ impl Reader<'_> {
         } else {
             self.place(start + at, start + at + length)
         };
+        if let Some(problem) = self.by_habit(start, slice, at, found) {
+            return problem;
+        }
         if found.is_empty() && slice.starts_with("write ") && expected.contains(&Rule::entries) {
             return Diagnostic::error(
                 codes::MOV_PARSE_UNEXPECTED,
@@ -343,7 +439,7 @@ fn no_loop(word: &str, span: Span, fits: bool) -> Option<Diagnostic> {
     let (headline, help) = match word {
         "for" | "foreach" | "while" | "loop" | "repeat" => (
             format!("there is no `{word}`: a path with a block runs once for each record it lands on"),
-            "write `crm-[r:Company]-> { … }`",
+            "write `crm-[r:Company]-> { … }`; for each member of a list `MAP(list, (x) => { … })`",
         ),
         "switch" | "match" | "case" => (format!("there is no `{word}`"), "write `if … { … } else if … { … }`"),
         "throw" | "raise" => (format!("`{word}` is written `ERROR(\"why\")`"), "it fails the run with these words"),

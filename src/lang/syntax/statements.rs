@@ -74,8 +74,11 @@ impl Reader<'_> {
         let mut children = Children::of(node);
         let is_if = children.take(Rule::bad_head).is_some_and(|head| head.as_str().trim_end() == "if");
         let Some(block) = children.find(Rule::block) else { return };
-        self.misread(What::Statement, start, block.as_span().start());
-        let head = self.place(start, block.as_span().start());
+        let open = block.as_span().start();
+        let closed = open + block.as_str().trim_end().len();
+        self.misread(What::Statement, start, open);
+        self.for_each(start, open, closed);
+        let head = self.place(start, open);
         let body = self.block(block);
         let kind = if is_if {
             StatementKind::If { arms: vec![(Expr { span: head, kind: ExprKind::Bad }, body)], otherwise: None }
@@ -83,6 +86,24 @@ impl Reader<'_> {
             StatementKind::Bad { bind: None }
         };
         into.push(Statement { span, kind });
+    }
+
+    /// `for (const x of list) { … }` is `MAP(list, (x) => { … })`: what was said of it names the two.
+    fn for_each(&mut self, start: usize, open: usize, closed: usize) {
+        let head = self.text.get(start..open).unwrap_or_default();
+        let Some((name, list)) = self.for_list(head) else { return };
+        let first = self.place(start, start + 3);
+        let edits = vec![
+            (self.place(start, open), format!("MAP({list}, ({name}) => ")),
+            (self.place(closed, closed), ")".to_owned()),
+        ];
+        let says = format!("write `MAP({list}, ({name}) => {{ … }})`");
+        let said = self.problems.last_mut().filter(|problem| problem.primary.span == first);
+        if let Some(problem) = said {
+            "there is no `for`: `MAP` runs a closure for each member of a list".clone_into(&mut problem.headline);
+            problem.help.clear();
+            problem.fix = Some(Fix { says, edits });
+        }
     }
 
     /// `try { … } catch { … }`: what a system refuses is a write's `else`; anything else that fails ends the run.
@@ -265,12 +286,35 @@ impl Reader<'_> {
             (ExprKind::Bad, _) => None,
             (kind, block) => {
                 if self.problems.len() == before || block.is_some() {
-                    let problem = self.idle(span, &kind, block.is_some());
+                    let list = matches!(kind, ExprKind::Field { .. }).then(|| block.as_ref()).flatten();
+                    let problem = match list {
+                        Some(block) => self.idle_list(span, block.span),
+                        None => self.idle(span, &kind, block.is_some()),
+                    };
                     self.report(problem);
                 }
                 None
             }
         }
+    }
+
+    /// `order.lines { … }`
+    fn idle_list(&self, list: Span, block: Span) -> Diagnostic {
+        let written = self.source(list).to_owned();
+        let mut problem = Diagnostic::error(
+            codes::MOV_PARSE_UNEXPECTED,
+            list,
+            format!("a block needs a path before it; `{written}` has no hop"),
+        )
+        .help("a path is a name and hops: `crm-[:Company]-> { … }`");
+        let edits = vec![
+            (Span { end: block.start, ..list }, format!("MAP({written}, (x) => ")),
+            (Span { start: block.end, ..block }, ")".to_owned()),
+        ];
+        problem
+            .ways
+            .push(Fix { says: format!("for each member of a list write `MAP({written}, (x) => {{ … }})`"), edits });
+        problem
     }
 
     /// An expression that does nothing where it stands.

@@ -86,6 +86,15 @@ impl Reader<'_> {
         let name = self.name(node);
         match name.text.as_str() {
             "absent" => TypeKind::Absent,
+            "null" | "undefined" | "None" | "nil" | "void" => {
+                let problem = Diagnostic::error(
+                    codes::MOV_PARSE_HABIT,
+                    name.span,
+                    format!("what may be missing is `| absent`, not `{}`", name.text),
+                );
+                self.report(problem.fix("write `absent`", name.span, "absent"));
+                TypeKind::Absent
+            }
             "file" => {
                 self.not_built(name.span, "the type `file` is not built yet");
                 TypeKind::Bad
