@@ -22,7 +22,7 @@ use lf_lang::{
         io::FailureKind,
     },
 };
-use lf_module::Kind;
+use lf_module::{Kind, Read};
 
 /// The longest wait before each further attempt; the last serves for all that follow. The wait is at least half of it.
 const BACKOFF: [Duration; 4] =
@@ -210,7 +210,10 @@ async fn perform(
         return Err(super::attempt::limit(asked.place, message));
     }
     let went = match &asked.request {
-        Request::Read { ty, origin, pins } => perform::read(attempt, journal, asked, (ty, origin, pins)).await,
+        Request::Read { ty, origin, pins, by } => {
+            let read = Read { ty: ty.clone(), origin: origin.clone(), pins: pins.clone(), page: None };
+            perform::read(attempt, journal, asked, read, by).await
+        }
         Request::Write(_) | Request::Delete { .. } | Request::Link { .. } => {
             perform::write(attempt, journal, asked, open).await
         }

@@ -144,12 +144,12 @@ fn weight(entry: &Entry) -> usize {
 
 fn of_request(request: &lf_lang::run::Request) -> usize {
     match request {
-        lf_lang::run::Request::Read { ty: _, origin, pins } => {
+        lf_lang::run::Request::Read { ty: _, origin, pins, by } => {
             let origin = match origin {
                 Origin::Root => 0,
                 Origin::Record { key, .. } => key.0.len(),
             };
-            size::of_record(pins).saturating_add(origin)
+            size::of_record(pins).saturating_add(size::of_record(by)).saturating_add(origin)
         }
         lf_lang::run::Request::Write(write) => {
             write.entries.iter().map(|entry| size::of(&entry.value)).fold(0, usize::saturating_add)

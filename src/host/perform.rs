@@ -13,8 +13,7 @@ use lf_lang::{
     },
     types::ConnectionId,
 };
-use lf_module::{CallError, Kind, Read, Record, Repeat, Write, call::Origin};
-use smol_str::SmolStr;
+use lf_module::{CallError, Kind, Page, Read, Record, Repeat, Write};
 
 use self::{
     change::{Change, Resolved},
@@ -56,10 +55,11 @@ pub(super) async fn read(
     attempt: &Attempt<'_>,
     journal: &mut Journal<'_>,
     asked: &Asked<'_>,
-    (ty, origin, pins): (&SmolStr, &Origin, &Record),
+    read: Read,
+    by: &Record,
 ) -> Result<Settlement, Trouble> {
     // What was answered before is made durable while the system is asked.
-    let (kept, settlement) = tokio::join!(journal.settle(), pages(attempt, asked, ty, origin, pins));
+    let (kept, settlement) = tokio::join!(journal.settle(), landed(attempt, asked, read, by));
     kept?;
     let settlement = settlement?;
     journal.note(settled(attempt, asked, settlement.clone()));
@@ -68,32 +68,34 @@ pub(super) async fn read(
 
 /// A read of which only what follows from it is journalled.
 pub(super) async fn look(attempt: &Attempt<'_>, asked: &Asked<'_>) -> Result<Settlement, Trouble> {
-    let Request::Read { ty, origin, pins } = &asked.request else {
+    let Request::Read { ty, origin, pins, by } = &asked.request else {
         let message = "only a read is made while a run waits".to_owned();
         let kind = FailureKind::Journal;
         return Err(Trouble::Failed(Failure { kind, message, place: Some(asked.place) }));
     };
-    pages(attempt, asked, ty, origin, pins).await
+    let read = Read { ty: ty.clone(), origin: origin.clone(), pins: pins.clone(), page: None };
+    landed(attempt, asked, read, by).await
 }
 
-async fn pages(
-    attempt: &Attempt<'_>,
-    asked: &Asked<'_>,
-    ty: &SmolStr,
-    origin: &Origin,
-    pins: &Record,
-) -> Result<Settlement, Trouble> {
+/// What a read lands on, page by page; looked up by `by` at once, if it names anything.
+async fn landed(attempt: &Attempt<'_>, asked: &Asked<'_>, mut read: Read, by: &Record) -> Result<Settlement, Trouble> {
     let place = asked.place;
+    let ty = read.ty.clone();
     let link = attempt.link(asked.connection, place).await?;
-    let mut read = Read { ty: ty.clone(), origin: origin.clone(), pins: pins.clone(), page: None };
     let (mut values, mut bytes, mut drifted) = (Vec::new(), 0_usize, false);
     let limits = &attempt.service.limits;
     loop {
         let call = attempt.call(place, None)?;
-        let page = match attempt.bounded(&call, &link, link.connection.read(&read, &call)).await {
+        let answer = if by.is_empty() {
+            attempt.bounded(&call, &link, link.connection.read(&read, &call)).await
+        } else {
+            let found = attempt.bounded(&call, &link, link.connection.find(&ty, by, &call)).await;
+            found.map(|records| Page { records, next: None })
+        };
+        let page = match answer {
             Ok(page) => page,
             Err(error) => {
-                attempt.failed(&link, ty, asked, error, &mut drifted).await?;
+                attempt.failed(&link, &ty, asked, error, &mut drifted).await?;
                 continue;
             }
         };
@@ -109,7 +111,7 @@ async fn pages(
                     format!("the read of `{ty}` is larger than {} bytes, the limit for one value", limits.value);
                 return Err(limit(place, message));
             }
-            values.push(position(&link, ty, landed.key, landed.fields));
+            values.push(position(&link, &ty, landed.key, landed.fields));
         }
         match page.next {
             None => break,
@@ -126,8 +128,8 @@ async fn pages(
     attempt.tell(What::Read {
         spot: attempt.spot(place),
         connection: link.name,
-        ty: ty.clone(),
-        asked: show(pins),
+        ty,
+        asked: show(if by.is_empty() { &read.pins } else { by }),
         records: values.len(),
     });
     Ok(Settlement::Records(values))

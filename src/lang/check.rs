@@ -36,6 +36,7 @@ pub mod index;
 mod links;
 mod listens;
 mod literals;
+mod lookups;
 mod narrow;
 pub mod offers;
 pub(crate) mod order;

@@ -169,7 +169,7 @@ impl World<'_> {
 
     fn answer(&self, connection: ConnectionId, request: &Request) -> Result<Settlement, String> {
         match request {
-            Request::Read { ty, origin, pins } => self.read(connection, ty, origin, pins),
+            Request::Read { ty, origin, pins, by: _ } => self.read(connection, ty, origin, pins),
             Request::Write(write) => self.write(connection, write),
             Request::Delete { ty, key: _ } => {
                 if self.shape(connection, ty)?.deletable {

@@ -39,7 +39,7 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// Any [`CallError`].
     async fn get(&self, ty: &SmolStr, key: &Key, call: &Call) -> Result<Option<Landed>, CallError>;
 
-    /// Every record whose fields equal `by` exactly, for `unique by`.
+    /// Every record whose fields equal `by` exactly, for `unique by` and for a WHERE that fixes them.
     ///
     /// # Errors
     /// Any [`CallError`].

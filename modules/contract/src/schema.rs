@@ -70,7 +70,7 @@ pub struct TypeShape {
     pub deletable: bool,
     /// How it can be listened to; `None` if it cannot.
     pub listenable: Option<Listening>,
-    /// The sets of fields by which `find` can look a record up, for `unique by`.
+    /// The sets of fields by which `find` can look records up, for `unique by` and for a WHERE that fixes them.
     pub find_by: Vec<Vec<SmolStr>>,
     /// Why it can be neither read nor written, where that needs saying (a tool that needs tasks).
     pub unusable: Option<String>,

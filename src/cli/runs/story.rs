@@ -117,7 +117,7 @@ impl Story<'_> {
         let connection = self.plan.and_then(|plan| plan.connection(intent.connection));
         let connection = connection.map_or("", |connection| connection.name.as_str());
         let ty = match &intent.request {
-            Request::Read { ty, origin: _, pins: _ } | Request::Delete { ty, key: _ } => ty,
+            Request::Read { ty, origin: _, pins: _, by: _ } | Request::Delete { ty, key: _ } => ty,
             Request::Write(write) => &write.ty,
             Request::Link { tie, join: _ } => &tie.ty,
         };

@@ -134,9 +134,9 @@ impl Body<'_, '_> {
                     At::Root(_) => readable(self.cx, &on, shape, hop.edge.span)?,
                     At::Record(_) | At::Lost => usable(self.cx, shape, hop.edge.span)?,
                 }
-                Some((on, per_hop, ordered))
+                Some(Target { on, count: per_hop, ordered, root: matches!(at, At::Root(_)) })
             });
-            let Some((on, per_hop, ordered)) = usable else {
+            let Some(target) = usable else {
                 // What lies behind is not known; the aliases are still bound, so that they are not unknown names.
                 if let Some(alias) = &hop.alias {
                     self.bind(scope, alias, Bound::Alias, None);
@@ -144,8 +144,8 @@ impl Body<'_, '_> {
                 at = At::Lost;
                 continue;
             };
-            at = At::Record(on.clone());
-            let checked = self.hop(scope, hop, on, per_hop, ordered);
+            at = At::Record(target.on.clone());
+            let checked = self.hop(scope, hop, target);
             match checked {
                 Some((checked, lands)) => {
                     count = times(count, lands);
@@ -237,14 +237,8 @@ impl Body<'_, '_> {
         None
     }
 
-    fn hop(
-        &mut self,
-        scope: usize,
-        hop: &ast::Hop,
-        on: TypeRef,
-        per_hop: Count,
-        ordered: bool,
-    ) -> Option<(Hop, Count)> {
+    fn hop(&mut self, scope: usize, hop: &ast::Hop, target: Target) -> Option<(Hop, Count)> {
+        let Target { on, count: per_hop, ordered, root } = target;
         let shape = self.cx.graph.shape(&on)?;
         let landed = Ty::Position(on.clone());
         let local = match &hop.alias {
@@ -270,6 +264,15 @@ impl Body<'_, '_> {
                 Count::Many if filter.fixes_key => Count::Optional,
                 Count::Many => Count::Many,
             };
+        }
+        let by = match &filter {
+            // Without an order of our own the cut would be by the order of whatever the lookup answers.
+            Some(filter) if root && pins.is_empty() && (hop.limit.is_none() || !order.is_empty()) => {
+                filter.lookup(shape)
+            }
+            Some(_) | None => Vec::new(),
+        };
+        if filter.is_some() && by.is_empty() {
             self.say_local(hop, &on);
         }
         if pins.iter().any(|(name, _)| Some(name) == shape.key.as_ref()) && lands == Count::Many {
@@ -285,7 +288,7 @@ impl Body<'_, '_> {
         }
         let filter = filter.map(|filter| filter.expr);
         let edge = hop.edge.text.clone();
-        Some((Hop { span: hop.span, local, on, edge, count: per_hop, pins, filter, order, limit }, lands))
+        Some((Hop { span: hop.span, local, on, edge, count: per_hop, pins, by, filter, order, limit }, lands))
     }
 
     fn say_local(&mut self, hop: &ast::Hop, on: &TypeRef) {
@@ -297,7 +300,7 @@ impl Body<'_, '_> {
                 filter.span,
                 format!("`{shown}` is fetched whole and filtered here"),
             )
-            .label("the system does not filter by this itself"),
+            .label("the system cannot look records up by this itself"),
         );
     }
 
@@ -373,6 +376,16 @@ enum At {
     Record(TypeRef),
     /// A hop before failed and was reported.
     Lost,
+}
+
+/// What one hop leads to.
+struct Target {
+    on: TypeRef,
+    /// How many records one step lands on.
+    count: Count,
+    ordered: bool,
+    /// Reached from the connection, so that the source may be asked for some of its records.
+    root: bool,
 }
 
 /// As many as both hops together.

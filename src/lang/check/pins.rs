@@ -22,6 +22,8 @@ pub(super) struct Filter {
     pub(super) expr: Expr,
     /// It fixes the record's key with `==`, so that at most one is left.
     pub(super) fixes_key: bool,
+    /// The fields that it fixes with `==` to what is known before the hop.
+    pub(super) fixed: Vec<(SmolStr, Expr)>,
 }
 
 /// The pins of a hop and the rest of its WHERE.
@@ -104,7 +106,8 @@ impl Body<'_, '_> {
             return None;
         };
         let fixes_key = shape.key.as_ref().is_some_and(|key| fixes(&expr, key, landed));
-        Some(Filter { expr, fixes_key })
+        let fixed = self.known_before(test, &expr, landed).into_iter().collect();
+        Some(Filter { expr, fixes_key, fixed })
     }
 
     /// Whether a value is, or is a field of, what was written as `list[0]`.
@@ -458,7 +461,7 @@ fn reads<'e>(expr: &'e ast::Expr, visit: &mut impl FnMut(&'e ast::Expr)) {
 }
 
 /// `left == right`
-fn equality(test: &ast::Expr) -> Option<(Span, &ast::Expr, &ast::Expr)> {
+pub(super) fn equality(test: &ast::Expr) -> Option<(Span, &ast::Expr, &ast::Expr)> {
     let ast::ExprKind::Binary { op: BinaryOp::Equal, op_span, left, right } = &test.kind else { return None };
     Some((*op_span, left, right))
 }
@@ -472,7 +475,11 @@ fn root(expr: &ast::Expr) -> Option<&ast::Name> {
 }
 
 /// Why a value cannot be fixed before the hop is made, and where; `None` if it can.
-fn not_fixable(value: &ast::Expr, landed: &Landed, own: &dyn Fn(&ast::Name) -> bool) -> Option<(Span, &'static str)> {
+pub(super) fn not_fixable(
+    value: &ast::Expr,
+    landed: &Landed,
+    own: &dyn Fn(&ast::Name) -> bool,
+) -> Option<(Span, &'static str)> {
     match &value.kind {
         ast::ExprKind::Number(_)
         | ast::ExprKind::Duration(_)
@@ -561,8 +568,9 @@ fn unsendable(test: &ast::Expr) -> Option<(Span, &'static str)> {
 
 fn both(one: Filter, two: Filter) -> Filter {
     let span = one.expr.span.to(two.expr.span);
+    let fixed = one.fixed.into_iter().chain(two.fixed).collect();
     let kind = ExprKind::Binary { op: Op::And, left: Box::new(one.expr), right: Box::new(two.expr) };
-    Filter { expr: Expr { ty: Ty::Boolean, span, kind }, fixes_key: one.fixes_key || two.fixes_key }
+    Filter { expr: Expr { ty: Ty::Boolean, span, kind }, fixes_key: one.fixes_key || two.fixes_key, fixed }
 }
 
 /// Whether a condition is `key == something`.

@@ -395,6 +395,9 @@ pub struct Hop {
     pub count: Count,
     /// Fields fixed with `==`, sent to the source.
     pub pins: Vec<(SmolStr, Expr)>,
+    /// One set of the type's lookups, if the filter fixes each of its fields with `==`: what the source looks up in
+    /// place of a read of everything. The filter tests these fields again.
+    pub by: Vec<(SmolStr, Expr)>,
     /// Everything else of the WHERE.
     pub filter: Option<Expr>,
     pub order: Vec<(Expr, bool)>,

@@ -269,6 +269,10 @@ fn explain_read(writer: &exprs::Writer<'_>, read: &Read) -> String {
         let joint = if index == 0 { " pin" } else { "," };
         let _never_fails = write!(text, "{joint} {} == {}", pin.field, writer.expr(pin.value));
     }
+    for (index, pin) in read.by.iter().enumerate() {
+        let joint = if index == 0 { " look up by" } else { "," };
+        let _never_fails = write!(text, "{joint} {} == {}", pin.field, writer.expr(pin.value));
+    }
     if let Some(sift) = &read.sift {
         let item: Slot = sift.item;
         let name = writer.slot(item);

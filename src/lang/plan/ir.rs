@@ -292,6 +292,9 @@ pub struct Read {
     pub on: TypeRef,
     pub origin: ReadOrigin,
     pub pins: Vec<Pin>,
+    /// A set of fields that the source looks up in place of a read of everything; `sift` tests them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<Pin>,
     /// How many records the source is described to answer.
     pub count: lf_module::schema::Count,
     /// What is done with the records here.

@@ -128,6 +128,9 @@ pub enum Request {
         ty: SmolStr,
         origin: Origin,
         pins: Record,
+        /// If not empty: only those records are needed that equal it, and others do no harm.
+        #[serde(default, skip_serializing_if = "Record::is_empty")]
+        by: Record,
     },
     Write(WriteRequest),
     Delete {

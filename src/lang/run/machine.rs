@@ -163,8 +163,8 @@ enum Moved {
 
 /// What a fiber waits for.
 enum Blocked {
-    Asks(Effect),
-    Awaits(Effect),
+    Asks(Box<Effect>),
+    Awaits(Box<Effect>),
     Joins(Join),
 }
 
@@ -227,7 +227,7 @@ enum Flow {
     On,
     /// It set the position itself.
     Moved,
-    Effect(Effect),
+    Effect(Box<Effect>),
     Wait(Blocked),
     Return(Value),
 }
@@ -268,13 +268,13 @@ fn perform(plan: &Plan, state: &mut RunState, step: &Step) -> Result<Flow, Failu
             leave_block(state, *block)?;
             Ok(Flow::Moved)
         }
-        Op::Read(read) => read::ask(plan, state, step.place, read).map(Flow::Effect),
-        Op::Write(write) => write::ask(plan, state, step.place, write).map(Flow::Effect),
+        Op::Read(read) => read::ask(plan, state, step.place, read).map(Box::new).map(Flow::Effect),
+        Op::Write(write) => write::ask(plan, state, step.place, write).map(Box::new).map(Flow::Effect),
         Op::Link { label, on, edge, join, from, to } => {
-            write::link(plan, state, step.place, (label, on, edge, *join), (*from, *to)).map(Flow::Effect)
+            write::link(plan, state, step.place, (label, on, edge, *join), (*from, *to)).map(Box::new).map(Flow::Effect)
         }
         Op::Delete { label, on, target } => {
-            write::delete(plan, state, step.place, label, on, *target).map(Flow::Effect)
+            write::delete(plan, state, step.place, label, on, *target).map(Box::new).map(Flow::Effect)
         }
         Op::Call { label, slot, function, args } => {
             let args = args.iter().map(|arg| evaluate(plan, state, *arg)).collect::<Result<_, _>>()?;

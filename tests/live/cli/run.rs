@@ -116,6 +116,35 @@ async fn a_function_fires_by_hand_on_the_path_of_a_real_change() {
     assert_eq!(systems.tracker.issues().len(), 2);
 }
 
+/// The limit of one read says how many came: one where the system looks it up, all of them where it cannot.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_system_can_look_up_is_not_fetched_whole() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    let settings = place.read("listen-fire.toml");
+    place.write("listen-fire.toml", &format!("{settings}\n[limits]\nrows = 1\n"));
+    place.write(
+        "movements/triage.mvt",
+        "crm = connect #acme_crm using acme\n\
+         function by_key(wanted: <{ id: text, Name: text }>) {\n  \
+         crm-[c:Company WHERE c.Name == wanted.Name AND c.id == wanted.id]-> { write c { Name: \"found\" } }\n}\n\
+         function by_name(wanted: <{ id: text, Name: text }>) {\n  \
+         crm-[c:Company WHERE c.Name == wanted.Name]-> { write c { Name: \"found\" } }\n}\n\
+         listen as \"one\" to crm-[:Company]-> fire by_key\n\
+         listen as \"two\" to crm-[:Company]-> fire by_name\n",
+    );
+    let [first, second] = ["First", "Second"].map(|name| systems.crm.add(name).id.to_string());
+    let wanted = |id: &str, name: &str| format!("{{\"id\": \"{id}\", \"Name\": \"{name}\", \"revision\": 1}}");
+    place.run(["fire", "by_name", "--record", &wanted(&second, "Second")]).code(1).shows("more than 1 record");
+    // Its name is another: what was looked up is tested again.
+    place.run(["fire", "by_key", "--record", &wanted(&first, "Second")]).code(0);
+    place.run(["fire", "by_key", "--record", &wanted("none", "Second")]).code(0);
+    place.run(["fire", "by_key", "--record", &wanted("", "Second")]).code(1).shows("more than 1 record");
+    place.run(["fire", "by_key", "--record", &wanted(&second, "Second")]).code(0);
+    let names: Vec<String> = systems.crm.companies().into_iter().map(|company| company.name).collect();
+    assert_eq!(names, ["First", "found"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn fired_by_hand_beside_a_runner_it_is_the_runners_to_run() {
     let systems = Systems::start().await.unwrap();

@@ -108,6 +108,12 @@ impl Body<'_, '_> {
             let place = self.shared.places.of_field(given.span, &says, field);
             pins.push(Pin { field: field.clone(), place, value });
         }
+        let by = hop.by.iter().map(|(field, given)| Pin {
+            field: field.clone(),
+            place: self.shared.places.of_field(given.span, &says, field),
+            value: self.expr(given),
+        });
+        let by = by.collect();
         let pure = !hop.filter.iter().chain(hop.order.iter().map(|(key, _)| key)).any(has_steps);
         let sifted = hop.filter.is_some() || !hop.order.is_empty() || hop.limit.is_some();
         let item = Slot(hop.local.0);
@@ -118,7 +124,7 @@ impl Body<'_, '_> {
             limit: hop.limit,
         });
         let raw = if pure { slot } else { self.temporary() };
-        let read = Read { label, slot: raw, on: hop.on.clone(), origin, pins, count: hop.count, sift };
+        let read = Read { label, slot: raw, on: hop.on.clone(), origin, pins, by, count: hop.count, sift };
         self.step(place, Op::Read(Box::new(read)));
         if !pure {
             self.sift_in_steps(hop, raw, slot);

@@ -73,7 +73,7 @@ impl World<'_> {
 
     pub(super) fn answer(&self, connection: ConnectionId, request: &Request) -> Settlement {
         match request {
-            Request::Read { ty, origin, pins } => {
+            Request::Read { ty, origin, pins, by: _ } => {
                 let (count, salt) = match origin {
                     Origin::Root => (self.shape(connection, ty).count, ty.as_str()),
                     Origin::Record { ty: owner, edge, key } => {
@@ -122,8 +122,11 @@ pub(super) fn change() -> Value {
 /// One line of what is asked for.
 pub(super) fn show(request: &Request) -> String {
     match request {
-        Request::Read { ty, origin, pins } => {
-            let pins = json::plain(&Value::record(pins.clone()));
+        Request::Read { ty, origin, pins, by } => {
+            let mut pins = json::plain(&Value::record(pins.clone()));
+            if !by.is_empty() {
+                pins = format!("{pins} by {}", json::plain(&Value::record(by.clone())));
+            }
             match origin {
                 Origin::Root => format!("read {ty} {pins}"),
                 Origin::Record { ty: owner, key, edge } => format!("read {owner} {key} {edge} {pins}"),

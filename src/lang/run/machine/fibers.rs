@@ -65,8 +65,8 @@ pub(super) fn part(
 /// Lays the fiber that runs now aside.
 pub(super) fn lay_down(state: &mut RunState, blocked: Blocked) {
     let stands = match blocked {
-        Blocked::Asks(effect) => Stands::Asks(Box::new(effect), state.waiting.take()),
-        Blocked::Awaits(effect) => Stands::Awaits(Box::new(effect)),
+        Blocked::Asks(effect) => Stands::Asks(effect, state.waiting.take()),
+        Blocked::Awaits(effect) => Stands::Awaits(effect),
         Blocked::Joins(join) => Stands::Joins(join),
     };
     let fiber = Fiber {

@@ -38,10 +38,25 @@ pub(super) fn ask(plan: &Plan, state: &mut RunState, place: PlaceId, read: &Read
         limits::whole(&value)?;
         if value.is_absent() { unsent.push(field.clone()) } else { pins.set(field.clone(), value) }
     }
+    let by = lookup(plan, state, read)?;
     let address = address::of(state, &read.label)?;
     state.waiting = Some(Waiting { unsent });
-    let request = Request::Read { ty: read.on.ty.clone(), origin, pins };
+    let request = Request::Read { ty: read.on.ty.clone(), origin, pins, by };
     Ok(Effect::Call { address, place, connection: read.on.connection, request, declines: false })
+}
+
+/// What the source looks up, if it can: no source knows a record by what is absent or blank.
+fn lookup(plan: &Plan, state: &mut RunState, read: &Read) -> Result<Record, Failure> {
+    let mut by = Record::new();
+    for Pin { field, place: _, value } in &read.by {
+        let value = evaluate(plan, state, *value)?;
+        if value.is_absent() || value.as_text().is_some_and(|text| text.trim().is_empty()) {
+            return Ok(Record::new());
+        }
+        limits::whole(&value)?;
+        by.set(field.clone(), value);
+    }
+    Ok(by)
 }
 
 pub(super) fn settle(

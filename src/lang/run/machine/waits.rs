@@ -35,7 +35,7 @@ pub(super) fn ask(
             return fibers::fork(plan, state, &address, *race, arms, slot).map(Blocked::Joins);
         }
     };
-    Ok(Blocked::Awaits(Effect::Await { address, place, wait }))
+    Ok(Blocked::Awaits(Box::new(Effect::Await { address, place, wait })))
 }
 
 fn length(plan: &Plan, state: &mut RunState, id: ExprId) -> Result<SignedDuration, Failure> {

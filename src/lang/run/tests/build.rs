@@ -120,7 +120,18 @@ pub(super) fn create(bound: Option<u32>, on: TypeRef, entries: Vec<Entry>) -> St
 pub(super) fn hop(id: u32, on: TypeRef, count: Count) -> Hop {
     let edge = on.ty.clone();
     let local = LocalId(id);
-    Hop { span: span(), local, on, edge, count, pins: Vec::new(), filter: None, order: Vec::new(), limit: None }
+    Hop {
+        span: span(),
+        local,
+        on,
+        edge,
+        count,
+        pins: Vec::new(),
+        by: Vec::new(),
+        filter: None,
+        order: Vec::new(),
+        limit: None,
+    }
 }
 
 pub(super) fn path(hops: Vec<Hop>, count: Count) -> Path {

@@ -15,19 +15,32 @@ use crate::{
 const FUNCTIONS: u32 = 3;
 
 pub(super) fn program(bytes: &[u8]) -> Movement {
-    asking(bytes, true)
+    asking(bytes, Asks::Pins)
 }
 
 /// The same program with each pin as a test of its WHERE, done here.
 pub(super) fn unpinned(bytes: &[u8]) -> Movement {
-    asking(bytes, false)
+    asking(bytes, Asks::Nothing)
 }
 
-fn asking(bytes: &[u8], pins: bool) -> Movement {
+/// The same again, where such a test is also told to the source, which may look it up.
+pub(super) fn looked_up(bytes: &[u8]) -> Movement {
+    asking(bytes, Asks::Lookup)
+}
+
+/// What a source is told of the name that a hop fixes.
+#[derive(Clone, Copy, PartialEq)]
+enum Asks {
+    Pins,
+    Lookup,
+    Nothing,
+}
+
+fn asking(bytes: &[u8], asks: Asks) -> Movement {
     let mut bytes = bytes.iter().copied();
     let functions = (0..FUNCTIONS).map(|index| {
         let mut maker =
-            Maker { bytes: &mut bytes, pins, index, locals: 1, scope: vec![(0, Kind::Number)], statements: 0 };
+            Maker { bytes: &mut bytes, asks, index, locals: 1, scope: vec![(0, Kind::Number)], statements: 0 };
         let mut body = maker.block(3);
         let result = maker.number(2);
         body.push(give(result));
@@ -49,8 +62,7 @@ enum Kind {
 
 struct Maker<'b> {
     bytes: &'b mut dyn Iterator<Item = u8>,
-    /// Whether pins are sent.
-    pins: bool,
+    asks: Asks,
     index: u32,
     locals: u32,
     scope: Vec<(u32, Kind)>,
@@ -207,8 +219,11 @@ impl Maker<'_> {
             self.scope.push((id, Kind::Person));
             landing.filter = (self.pick(3) == 1).then(|| self.boolean(depth.min(1)));
             match pin {
-                Some(pin) if self.pins => landing.pins = vec![("Name".into(), pin)],
+                Some(pin) if self.asks == Asks::Pins => landing.pins = vec![("Name".into(), pin)],
                 Some(pin) => {
+                    if self.asks == Asks::Lookup && matches!(start, PathStart::Root(_)) && index == 0 {
+                        landing.by = vec![("Name".into(), pin.clone())];
+                    }
                     let test = binary(Op::Equal, self.name(id), pin, Ty::Boolean);
                     landing.filter = Some(match landing.filter {
                         Some(filter) => binary(Op::And, test, filter, Ty::Boolean),

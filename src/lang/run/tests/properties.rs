@@ -92,23 +92,26 @@ proptest! {
     fn what_a_source_filters_and_what_is_filtered_here_is_the_same(
         bytes in proptest::collection::vec(any::<u8>(), 0..240),
     ) {
-        let (sent, here) = (compile(&generate::program(&bytes)), compile(&generate::unpinned(&bytes)));
-        let (asked, end) = run_with(&sent, vec![num("1")], |_, request| world::pinned(request));
-        let (other, other_end) = run_with(&here, vec![num("1")], |_, request| world::answer(request));
-        let without_pins = |calls: Vec<(String, Request)>| -> Vec<Request> {
+        let here = compile(&generate::unpinned(&bytes));
+        let (kept, kept_end) = run_with(&here, vec![num("1")], |_, request| world::answer(request));
+        let untold = |calls: Vec<(String, Request)>| -> Vec<Request> {
             let plain = |(_, mut request): (String, Request)| {
-                if let Request::Read { pins, .. } = &mut request {
-                    *pins = lf_module::Record::new();
+                if let Request::Read { pins, by, .. } = &mut request {
+                    (*pins, *by) = (lf_module::Record::new(), lf_module::Record::new());
                 }
                 request
             };
             calls.into_iter().map(plain).collect()
         };
-        prop_assert_eq!(without_pins(asked), without_pins(other));
-        match (end, other_end) {
-            (Finish::Done(one), Finish::Done(other)) => prop_assert_eq!(one, other),
-            (Finish::Failed(one), Finish::Failed(other)) => prop_assert_eq!(one.message, other.message),
-            (one, other) => prop_assert!(false, "{:?} against {:?}", one, other),
+        let kept = untold(kept);
+        for sent in [generate::program(&bytes), generate::looked_up(&bytes)] {
+            let (asked, end) = run_with(&compile(&sent), vec![num("1")], |_, request| world::pinned(request));
+            prop_assert_eq!(&untold(asked), &kept);
+            match (&end, &kept_end) {
+                (Finish::Done(one), Finish::Done(other)) => prop_assert_eq!(one, other),
+                (Finish::Failed(one), Finish::Failed(other)) => prop_assert_eq!(&one.message, &other.message),
+                (one, other) => prop_assert!(false, "{:?} against {:?}", one, other),
+            }
         }
     }
 

@@ -172,7 +172,7 @@ impl Reference<'_> {
         for (name, pin) in &hop.pins {
             pins.set(name.clone(), self.expr(pin, locals)?);
         }
-        let request = Request::Read { ty: hop.on.ty.clone(), origin, pins };
+        let request = Request::Read { ty: hop.on.ty.clone(), origin, pins, by: Record::new() };
         self.asked.push(request.clone());
         let crate::run::Settlement::Records(records) = world::answer(&request) else { panic!("records") };
         let mut kept = Vec::new();

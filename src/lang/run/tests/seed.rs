@@ -33,7 +33,7 @@ fn plan() -> Plan {
 
 fn answer(_: &str, request: &Request) -> Settlement {
     match request {
-        Request::Read { ty, origin, pins } => {
+        Request::Read { ty, origin, pins, by: _ } => {
             assert_eq!((ty.as_str(), origin), ("search_issues", &Origin::Root));
             assert_eq!(*pins, [("query", Value::from("Acme"))].into_iter().collect::<Record>());
             let fields = [("query", Value::from("Acme")), ("count", num("2"))];

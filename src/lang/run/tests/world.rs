@@ -28,11 +28,13 @@ pub(super) fn answer(request: &Request) -> Settlement {
     Settlement::Records((0..rows).map(row).collect())
 }
 
-/// The same world, which looks at the pins.
+/// The same world, which looks at the pins and at what is looked up.
 pub(super) fn pinned(request: &Request) -> Settlement {
     let mut settlement = answer(request);
-    if let (Settlement::Records(records), Request::Read { pins, .. }) = (&mut settlement, request) {
-        records.retain(|record| pins.iter().all(|(name, value)| record.field(name) == Some(value)));
+    if let (Settlement::Records(records), Request::Read { pins, by, .. }) = (&mut settlement, request) {
+        let asked =
+            |record: &Value| pins.iter().chain(by.iter()).all(|(name, value)| record.field(name) == Some(value));
+        records.retain(asked);
     }
     settlement
 }
