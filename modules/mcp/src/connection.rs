@@ -24,6 +24,7 @@ use crate::{
     check::Misfit,
     client::{Ask, Client},
     era,
+    listed::Listed,
     listing::{self, Catalog, Listing},
     message, param_headers,
     resources::{self, ResourceType},
@@ -32,17 +33,21 @@ use crate::{
     tools::{Arguments, Caution, Tool, WHOLE},
 };
 
-/// What a server says about its list of tools, whenever it says so.
+/// What a server says about its lists, whenever it says so.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     /// It changed since it was last asked for.
     stale: AtomicBool,
+    /// The same of the list of resources.
+    pub(crate) resources: AtomicBool,
 }
 
 impl Hears for Changes {
     fn notification(&self, method: &str, _: &Value, _: Option<&str>) {
-        if method == "notifications/tools/list_changed" {
-            self.stale.store(true, Ordering::Relaxed);
+        match method {
+            "notifications/tools/list_changed" => self.stale.store(true, Ordering::Relaxed),
+            "notifications/resources/list_changed" => self.resources.store(true, Ordering::Relaxed),
+            _ => {}
         }
     }
 }
@@ -72,6 +77,7 @@ pub(crate) struct Server {
     /// Held while the tools are listed for the first time, so that many calls list them once.
     pub(crate) first_listing: Mutex<()>,
     pub(crate) changes: Arc<Changes>,
+    pub(crate) listed: Listed,
     /// Link-local addresses may be reached.
     pub(crate) link_local: bool,
 }
@@ -107,6 +113,8 @@ impl Connection for Connected {
         let mut all = vec![(session.era.opening(), session.raw.clone()), ("tools", Value::list(entries))];
         if resources::offered(session.raw.field("capabilities")).is_some() {
             all.push(("resourceTemplates", Value::list(self.templates(&mut Catalog::default(), call).await?)));
+            let listing = listing::all(&self.client, listing::RESOURCES, call).await.unwrap_or_default();
+            all.push(("resources", Value::list(listing.entries)));
         }
         Ok(json::plain(&Value::record(all.into_iter().collect())))
     }
@@ -121,7 +129,8 @@ impl Connection for Connected {
         if let Some(ty) = self.catalog(call).await?.resources.get(&read.ty) {
             let uri = ty.uri(&read.pins)?;
             let contents = resources::read(&self.client, &uri, call).await?;
-            let records = contents.iter().map(|contents| ty.record(&uri, &read.pins, contents)).collect();
+            let said = self.listed.now(&uri, &self.client, &self.changes, call).await;
+            let records = contents.iter().map(|contents| ty.record(&uri, &read.pins, contents, &said)).collect();
             return Ok(Page { records, next: None });
         }
         let (answer, missing, warnings) = self.call(&read.ty, &read.pins, Sends::Safe, call).await?;
@@ -141,7 +150,8 @@ impl Connection for Connected {
     async fn get(&self, ty: &SmolStr, key: &Key, call: &Call) -> Result<Option<Landed>, CallError> {
         if let Some(ty) = self.catalog(call).await?.resources.get(ty) {
             let contents = resources::read(&self.client, &key.0, call).await?;
-            return Ok(contents.map(|contents| ty.record(&key.0, &Record::new(), &contents)));
+            let said = self.listed.now(&key.0, &self.client, &self.changes, call).await;
+            return Ok(contents.map(|contents| ty.record(&key.0, &Record::new(), &contents, &said)));
         }
         Err(limit(format!("`{ty}` is a tool: its answers have no key to get them by")))
     }
@@ -207,6 +217,10 @@ impl Server {
         let mut catalog = listing::catalog(listing, session.era, &self.caution, asked);
         if let Some(listenable) = resources::offered(session.raw.field("capabilities")) {
             let templates = self.templates(&mut catalog, call).await?;
+            // Names alone are no reason to do without the rest.
+            if let Err(error) = self.listed.refresh(&self.client, &self.changes, call).await {
+                catalog.warnings.push(error.message);
+            }
             let Catalog { tools, warnings, .. } = &mut catalog;
             catalog.resources = resources::types(&templates, listenable, |name| tools.contains_key(name), warnings);
         }

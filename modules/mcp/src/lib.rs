@@ -21,6 +21,7 @@ mod client;
 mod connection;
 mod endpoint;
 mod era;
+mod listed;
 mod listing;
 mod message;
 pub mod oauth;
@@ -59,6 +60,7 @@ use crate::{
     connection::{Changes, Connected, Server},
     endpoint::Endpoint,
     era::Era,
+    listed::Listed,
     oauth::grant::Grant,
     tools::Caution,
 };
@@ -218,6 +220,7 @@ impl Module for Mcp {
             caution,
             catalog: RwLock::new(None),
             first_listing: Mutex::new(()),
+            listed: Listed::default(),
             changes,
         }))))
     }

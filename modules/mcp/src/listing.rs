@@ -1,4 +1,4 @@
-//! A server's lists, all pages of them: of tools, and of templates of resources.
+//! A server's lists, all pages of them: of tools, of resources, and of templates of resources.
 
 use std::{sync::Arc, time::Duration};
 
@@ -55,6 +55,7 @@ pub(crate) struct List {
 }
 
 pub(crate) const TOOLS: List = List { method: "tools/list", member: "tools", what: "tools" };
+pub(crate) const RESOURCES: List = List { method: "resources/list", member: "resources", what: "resources" };
 pub(crate) const TEMPLATES: List =
     List { method: "resources/templates/list", member: "resourceTemplates", what: "templates of resources" };
 

@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 use crate::{
     client::{Ask, Client},
     era::Era,
+    listed::Said,
     message,
     template::Template,
     text::{self, clean},
@@ -39,6 +40,8 @@ pub(crate) struct ResourceType {
     doc: Option<String>,
     /// How a URI is made of the pins; `None` where the URI is a pin itself.
     template: Option<Template>,
+    /// What sort of content all of them are, if the server says so.
+    mime_type: Option<Value>,
     listenable: bool,
 }
 
@@ -53,7 +56,7 @@ pub(crate) fn types(
 ) -> ResourceTypes {
     let mut all = ResourceTypes::new();
     let doc = Some("what the server has at a URI".to_owned());
-    let whole = ResourceType { name: RESOURCE.into(), doc, template: None, listenable };
+    let whole = ResourceType { name: RESOURCE.into(), doc, template: None, mime_type: None, listenable };
     if taken(RESOURCE) {
         warnings.push(format!("a tool is called `{RESOURCE}`, so resources cannot be read by their URI"));
     } else {
@@ -73,8 +76,8 @@ pub(crate) fn types(
             Ok(template) => {
                 let doc = text("description").or_else(|| text("title")).map(|doc| clean(doc, text::DOC));
                 let name = SmolStr::from(name);
-                let template = Some(template);
-                all.insert(name.clone(), ResourceType { name, doc, template, listenable });
+                let (template, mime_type) = (Some(template), text("mimeType").map(Value::text));
+                all.insert(name.clone(), ResourceType { name, doc, template, mime_type, listenable });
             }
             Err(why) => {
                 warnings.push(format!("the template `{}` of resources was left out: {why}", clean(name, 128)));
@@ -149,16 +152,16 @@ impl ResourceType {
         })
     }
 
-    /// The record of what is at `uri`.
-    pub(crate) fn record(&self, uri: &SmolStr, pins: &Record, contents: &Value) -> Landed {
+    /// The record of what is at `uri`. What its parts do not say of it, the server's lists say.
+    pub(crate) fn record(&self, uri: &SmolStr, pins: &Record, contents: &Value, said: &Said) -> Landed {
         let parts = if let Value::List(parts) = contents { parts.as_slice() } else { &[] };
         let first = |key: &str| parts.iter().find_map(|part| part.field(key)).filter(|it| it.as_text().is_some());
         let texts: Vec<&str> = parts.iter().filter_map(|part| part.field("text").and_then(Value::as_text)).collect();
         let mut fields: Record = pins.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let own = [
             (URI, Some(Value::Text(uri.clone()))),
-            ("name", first("name").cloned()),
-            ("mime_type", first("mimeType").cloned()),
+            ("name", first("name").or(said.name.as_ref()).cloned()),
+            ("mime_type", first("mimeType").or(said.mime_type.as_ref()).or(self.mime_type.as_ref()).cloned()),
             ("text", Some(Value::text(texts.join("\n")))),
             ("content", Some(contents.clone())),
         ];
