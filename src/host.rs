@@ -25,6 +25,7 @@ mod journal;
 pub mod limiter;
 mod listeners;
 pub mod load;
+mod looks;
 pub mod news;
 mod perform;
 mod resolve;

@@ -6,6 +6,7 @@ mod intake;
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use lf_lang::{check::catalog::ConnectionKey, plan::ir::Listen};
 use lf_module::{
     Batch, CallError, Event, Kind, Record, Source,
@@ -20,6 +21,7 @@ use super::{
     compare::{self, Delta, Known, Shown, Sight},
     news::What,
     service::Service,
+    watches,
 };
 use crate::store::{Met, Position, Seen, StoreError, TakeIn};
 
@@ -54,9 +56,13 @@ pub(super) async fn listen(service: Arc<Service>, listen: Listen) {
         passed_by: BTreeMap::new(),
         awaited: Awaited::default(),
         bursts: BTreeMap::new(),
+        began: service.clock.now(),
+        amid: false,
     };
     listener.describe().await;
-    match listener.run().await {
+    let went = listener.run().await;
+    service.looks.end(&listen.name);
+    match went {
         Ok(()) => {}
         // Another store error than "away": nothing can be promised any more.
         Err(Stop::Store(error)) => service.fatal(&error),
@@ -89,6 +95,10 @@ struct Listener<'a> {
     awaited: Awaited,
     /// When each record's current minute began, and how often it fired in it.
     bursts: BTreeMap<lf_module::Key, (Duration, u32)>,
+    /// When the look under way began, at the earliest.
+    began: Timestamp,
+    /// A listing is under way.
+    amid: bool,
 }
 
 /// Why a listener ends.
@@ -123,6 +133,7 @@ impl Listener<'_> {
             if self.service.options.once && self.service.is_off(&self.listen.name) {
                 return Ok(());
             }
+            (self.began, self.amid) = (self.service.clock.now(), false);
             let Some(mut source) = self.open().await? else {
                 if self.gives_up() {
                     return Ok(());
@@ -136,8 +147,12 @@ impl Listener<'_> {
                     Ok(batch) => {
                         let over = batch.events.is_empty()
                             || batch.events.iter().any(|event| matches!(event, Event::ListingEnded { .. }));
+                        self.amid = !over && batch.events.iter().any(|event| matches!(event, Event::Listed(_)));
                         self.take(batch).await?;
                         self.worked().await;
+                        if over {
+                            self.looked();
+                        }
                         if over && self.service.options.once {
                             return Ok(());
                         }
@@ -147,13 +162,23 @@ impl Listener<'_> {
                         if self.gives_up() {
                             return Ok(());
                         }
-                        if anew {
+                        // Opened anew, it looks at once.
+                        if anew || self.service.looks.wants().has(&self.listen.name) {
                             break;
                         }
                     }
                 }
             }
         }
+    }
+
+    /// A look is stored whole, and the next begins.
+    fn looked(&mut self) {
+        let service = self.service;
+        if watches::is_watch(&self.listen.name) {
+            service.looks.looked(&self.listen.name, self.began);
+        }
+        self.began = service.clock.now();
     }
 
     /// Waits until no more runs of this listen wait than may (R6), its connection is not held, and nobody has switched
@@ -202,12 +227,20 @@ impl Listener<'_> {
         }
     }
 
-    /// What the source says next; `None` if the listen was switched off meanwhile. Opened anew, the source goes on from
-    /// what is stored.
+    /// What the source says next; `None` if the listen was switched off meanwhile, or a deadline wants a look now. Opened
+    /// anew, the source looks at once and goes on from what is stored.
     async fn next(&mut self, source: &mut dyn Source) -> Result<Option<Result<Batch, CallError>>, Stop> {
         let service = self.service;
         let mut switches = service.switches();
         let off = switches.wait_for(|off| off.contains_key(&self.listen.name));
+        let (mut wants, began, amid) = (service.looks.wants(), self.began, self.amid);
+        // A listing under way is not begun anew, or a long one would never end.
+        let wanted = async {
+            if amid {
+                std::future::pending::<()>().await;
+            }
+            wants.later(&self.listen.name, began).await;
+        };
         let asked = async {
             let Some(quiet) = self.quiet else { return source.next().await };
             let mut answer = source.next();
@@ -227,6 +260,7 @@ impl Listener<'_> {
             biased;
             () = service.stopping.cancelled() => Err(Stop::Stopping),
             Ok(_) = off => Ok(None),
+            () = wanted => Ok(None),
             answer = asked => Ok(Some(answer)),
         }
     }

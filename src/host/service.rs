@@ -25,6 +25,7 @@ use super::{
     clock::later,
     identities::Identities,
     limiter::Holds,
+    looks::Looks,
     news::{Item, News, Spot, Subject, What},
 };
 use crate::store::{Store, StoreError};
@@ -59,6 +60,7 @@ pub(super) struct Service {
     /// What still runs is dropped where it stands.
     pub(super) abandon: CancellationToken,
     pub(super) breakers: Breakers,
+    pub(super) looks: Looks,
     /// Listens that a person switched off, as the store last said.
     off: watch::Sender<BTreeMap<SmolStr, Timestamp>>,
     /// Connections whose credential was refused, and how often in a row.
@@ -88,6 +90,7 @@ impl Service {
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
             breakers: Breakers::default(),
+            looks: Looks::default(),
             off: watch::Sender::default(),
             locked_out: Mutex::default(),
             tally: Mutex::default(),

@@ -110,6 +110,7 @@ async fn supervise(service: Arc<Service>) {
         match watches::of(&service).await {
             Ok(watches) => {
                 for watch in watches {
+                    service.looks.begin(&watch.name);
                     sources.spawn(listeners::listen(service.clone(), watch));
                 }
             }

@@ -18,6 +18,8 @@ use super::{
     attempt::Attempt,
     fired,
     journal::Journal,
+    looks::Look,
+    news::What,
     perform::{self, Asked},
     trouble::Trouble,
 };
@@ -27,6 +29,8 @@ use crate::store::{Filter, Park, RunId};
 const PAGE: u32 = 200;
 /// A condition is not looked at more often.
 const LEAST_EVERY: Duration = Duration::from_secs(1);
+/// How long a run waits with everything it has for a look at a source.
+const MOMENT: Duration = Duration::from_secs(2);
 
 /// A wait that the machine wants.
 struct Open<'e> {
@@ -76,10 +80,19 @@ impl<'a> Waits<'a> {
         for open in &open {
             let came = match open.wait {
                 Wait::Sleep { .. } => None,
-                Wait::First { watch, test, most: _ } => match self.first(open, *watch, test).await? {
-                    Some(record) => Some(record),
-                    None => (self.until(open) <= now).then_some(Value::Absent),
-                },
+                Wait::First { watch, test, most: _ } => {
+                    // The look comes first, so that what it stored is among what is tested.
+                    let look = if self.until(open) <= now { self.look(open, *watch).await? } else { Look::Later };
+                    match (self.first(open, *watch, test).await?, look) {
+                        (Some(record), _) => Some(record),
+                        (None, Look::Done) => Some(Value::Absent),
+                        (None, Look::InVain) => {
+                            self.tell_unseen(open);
+                            Some(Value::Absent)
+                        }
+                        (None, Look::Wanted | Look::Later) => None,
+                    }
+                }
                 Wait::Until { test, every: _, most: _ } => {
                     let holds = self.holds(open, test).await?;
                     (holds || self.until(open) <= now).then_some(Value::Bool(holds))
@@ -120,6 +133,40 @@ impl<'a> Waits<'a> {
         let (address, place) = (open.address.clone(), open.place);
         journal.note(Entry::Settled { address: address.clone(), place, settlement: settlement.clone(), at });
         (address, settlement)
+    }
+
+    /// Whether the source was looked at since the deadline, which is over. A source that answers does so in a moment;
+    /// where the runner ends by itself it is waited for until it is known.
+    async fn look(&self, open: &Open<'_>, watch: u32) -> Result<Look, Trouble> {
+        let service = self.attempt.service;
+        let Some(watch) = self.attempt.plan.watches.get(watch as usize) else { return Ok(Look::Done) };
+        if !service.options.listen {
+            return Ok(Look::Later);
+        }
+        let mut news = service.looks.news();
+        let patience = service.clock.monotonic() + MOMENT;
+        loop {
+            let look = service.looks.since(&watch.name, self.until(open), service.clock.now());
+            let left = patience.saturating_sub(service.clock.monotonic());
+            if look != Look::Wanted || (left.is_zero() && !service.options.once) {
+                return Ok(look);
+            }
+            tokio::select! {
+                biased;
+                () = service.stopping.cancelled() => return Err(Trouble::Stopping),
+                Ok(()) = news.changed() => {}
+                () = service.clock.sleep(left.max(LEAST_EVERY)) => {}
+            }
+        }
+    }
+
+    fn tell_unseen(&self, open: &Open<'_>) {
+        let says = self.attempt.plan.place(open.place).map_or("await", |place| place.says.as_str());
+        let message = format!(
+            "the time of `{says}` is over and its source could not be looked at: what came last may have been missed"
+        );
+        tracing::warn!("run {}: {message}", self.attempt.run.id);
+        self.attempt.tell(What::Warning { message });
     }
 
     /// The first heard record that is so.
@@ -201,7 +248,8 @@ impl<'a> Waits<'a> {
                     awaits.extend(attempt.plan.watches.get(*watch as usize).map(|watch| watch.name.clone()));
                     let looked = self.heard.get(open.address).copied().unwrap_or(attempt.run.id);
                     after = Some(after.map_or(looked, |after| after.min(looked)));
-                    until
+                    // Its source is looked at once more before the time is over for the run.
+                    if until <= now { super::clock::later(now, LEAST_EVERY) } else { until }
                 }
                 Wait::Until { every, .. } => {
                     let every = Duration::try_from(*every).unwrap_or_default().max(LEAST_EVERY);

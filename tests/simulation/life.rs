@@ -51,8 +51,14 @@ impl Living {
 
     /// Ends the host and starts the next on the same store, as a redeployment does.
     pub(crate) async fn restart(&mut self) {
+        self.off(Duration::ZERO).await;
+    }
+
+    /// The same, with nobody there for that long.
+    pub(crate) async fn off(&mut self, length: Duration) {
         self.handle.stop();
         self.handle.wait().await;
+        self.clock.sleep(length).await;
         self.handle = start(&self.setting, self.clock.clone(), self.news.clone()).await;
     }
 
@@ -144,13 +150,13 @@ fn tell(world: &Arc<World>, news: &News) {
                 What::SwitchedOn => format!("{}: switched on", item.listen),
                 What::Healthy => format!("{}: healthy", item.listen),
                 What::WouldWrite { ty, sent, .. } => format!("{run}: would write {ty} {sent}"),
+                What::Warning { message } => format!("{run}: warning: {message}"),
                 What::Fatal { why } => format!("the store failed: {why}"),
                 What::Began { .. }
                 | What::Read { .. }
                 | What::Sending { .. }
                 | What::Wrote { .. }
                 | What::Refused { .. }
-                | What::Warning { .. }
                 | What::TakenOver => continue,
             };
             world.note(item.at, line);

@@ -4,6 +4,7 @@
 //! - `scenarios/*.txt`: what happens, when, and the trace that it leaves; one test each. `LF_BLESS=1` writes traces.
 //! - `matrix`: one undisturbed day, then the same day with the host killed on each side of every durable change.
 //! - `modes`: once, dry, stopped.
+//! - `deadlines`: what happened before a deadline counts, whenever it is seen, by seed.
 //! - `retries`: a run that is tried again in every way, by seed.
 //! - `schedules`: random days (`LF_SIM_SEEDS`, 200 by default; `LF_SIM_SEED=N` repeats one).
 #![expect(
@@ -14,6 +15,7 @@
     reason = "a test that cannot go on stops here, with the place; and it says itself which seeds it runs"
 )]
 
+mod deadlines;
 mod life;
 mod matrix;
 mod modes;
@@ -32,5 +34,6 @@ fn main() {
     trials.extend(modes::trials());
     trials.extend(schedules::trials());
     trials.extend(retries::trials());
+    trials.extend(deadlines::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

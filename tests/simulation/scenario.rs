@@ -201,6 +201,11 @@ async fn inside(living: &mut Living, words: &str) {
             living.setting.store.order(RunId(id.parse().unwrap()), order, now).await.unwrap();
             living.handle.wake();
         }
+        ["off", "for", seconds] => {
+            world.note(now, format!("the host is off for {seconds}"));
+            let length = seconds.trim_end_matches('s').parse().unwrap();
+            living.off(Duration::from_secs_f64(length)).await;
+        }
         ["operator", "switches", way @ ("off" | "on"), listen @ ..] => {
             let listen = listen.join(" ");
             world.note(now, format!("operator switches {way} {listen}"));
