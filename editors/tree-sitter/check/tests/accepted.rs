@@ -10,13 +10,15 @@ use lf_lang::syntax::{
 use crate::{report, texts, tree};
 
 /// What `lf-lang` refuses and the grammar lets pass: a code, what its headline says, and why.
-const LET_PASS: [(&str, &str, &str); 6] = [
+const LET_PASS: [(&str, &str, &str); 8] = [
     ("MOV_PARSE_TOO_DEEP", "", "what nests too deep to be run can still be drawn"),
     ("MOV_NOT_BUILT", "", "it is of the language; that it is not built yet changes no shape"),
     ("MOV_PARSE_ESCAPE", "is no character", "an escape, of whatever number"),
     ("MOV_PARSE_NUMBER", "is longer than a duration can be", "a duration, however long"),
     ("MOV_PARSE_UNEXPECTED", "so it can hold no `${…}`", "a text, which a hole shows best to be the wrong one"),
     ("MOV_PARSE_HABIT", "`{` stands at the end of the line", "a newline is passed over where something must follow"),
+    ("MOV_PARSE_HABIT", "is `| absent`, not `null`", "a type by the name that it has elsewhere"),
+    ("MOV_PARSE_HABIT", "is `| absent`, not `undefined`", "the same"),
 ];
 
 /// Whether `lf-lang` reads this, as far as a tree can tell.
