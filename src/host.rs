@@ -127,6 +127,8 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of one value.
     pub value: usize,
+    /// Bytes of the files of one write, together.
+    pub file: usize,
     /// Bytes of one run's journal.
     pub journal: usize,
     /// How long one call may take, with the module's own retries.
@@ -150,6 +152,7 @@ impl Default for Limits {
             calls: 10_000,
             rows: 10_000,
             value: 8 << 20,
+            file: 20 << 20,
             journal: 64 << 20,
             call: Duration::from_mins(1),
             waiting: 1000,

@@ -10,6 +10,7 @@
 
 mod clock;
 mod coverage;
+mod files;
 mod judge;
 mod play;
 mod show;

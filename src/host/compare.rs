@@ -171,6 +171,17 @@ pub(super) fn differing(before: &Record, after: &Record) -> Vec<SmolStr> {
     changed.chain(lost.map(|(name, _)| name.clone())).collect()
 }
 
+/// Whether a value holds what another one does: equal, and files by their bytes.
+pub(super) fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::File(one), Value::File(other)) => one == other || one.is_like(other),
+        (Value::List(ones), Value::List(others)) => {
+            ones.len() == others.len() && ones.iter().zip(others.iter()).all(|(one, other)| alike(one, other))
+        }
+        (one, other) => one == other,
+    }
+}
+
 /// SHA-256 of the canonical text, in hex.
 fn content(record: &Record) -> SmolStr {
     let digest = Sha256::digest(json::canonical(&Value::record(record.clone())).as_bytes());

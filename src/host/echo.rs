@@ -11,7 +11,7 @@ use lf_lang::run::{
 };
 use lf_module::{Key, Record, Value, call::ChangeKind};
 
-use super::compare::{Delta, differing};
+use super::compare::{Delta, alike, differing};
 use crate::store::{Expectation, RunId};
 
 /// An expectation, and how the write behind it ended.
@@ -151,7 +151,10 @@ fn fits(delta: &Delta, expected: &Expected) -> bool {
     }
     let same_values = || {
         delta.kind == ChangeKind::Created
-            && expectation.fields.iter().all(|(name, value)| delta.record.get(name).is_none_or(|there| there == value))
+            && expectation
+                .fields
+                .iter()
+                .all(|(name, value)| delta.record.get(name).is_none_or(|there| alike(there, value)))
     };
     match (&expected.standing, &expectation.key) {
         (Standing::Void, _) => false,
@@ -253,7 +256,8 @@ fn landed(handle: &Value) -> (Option<Key>, Record) {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::List(_) => (None, Record::new()),
+        | Value::List(_)
+        | Value::File(_) => (None, Record::new()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! An effect and its outcome. Reads are pulled page by page within the limits; a write is resolved against what is
-//! there, journalled as an intent, sent, and settled. What follows from a failure is the executor's.
+//! there, given the bytes of its files, journalled as an intent, sent, and settled. What follows from a failure is the executor's.
 
 mod change;
+mod files;
 mod sending;
 
 use lf_lang::{

@@ -3,6 +3,8 @@
 use lf_lang::{check::typed::EntryMode, run::io::Entry};
 use lf_module::{Landed, Record, Value, json};
 
+use super::compare::alike;
+
 /// The fields of a new record.
 pub(super) fn created(entries: &[Entry]) -> Record {
     entries
@@ -32,7 +34,7 @@ pub(super) fn changed(entries: &[Entry], current: Option<&Record>) -> Record {
             EntryMode::Fill => entry.value.clone(),
             EntryMode::Add => with_members(there, &entry.value),
         };
-        if current.is_none() || wanted != *there {
+        if current.is_none() || !alike(&wanted, there) {
             fields.set(entry.field.clone(), wanted);
         }
     }
@@ -66,7 +68,8 @@ fn is_empty(value: &Value) -> bool {
         | Value::DateTime(_)
         | Value::Duration(_)
         | Value::Record(_)
-        | Value::Position(_) => false,
+        | Value::Position(_)
+        | Value::File(_) => false,
     }
 }
 
@@ -83,10 +86,11 @@ fn with_members(there: &Value, added: &Value) -> Value {
         | Value::DateTime(_)
         | Value::Duration(_)
         | Value::Record(_)
-        | Value::Position(_)) => vec![one.clone()],
+        | Value::Position(_)
+        | Value::File(_)) => vec![one.clone()],
     };
     for member in new {
-        if !members.contains(&member) {
+        if !members.iter().any(|known| alike(known, &member)) {
             members.push(member);
         }
     }

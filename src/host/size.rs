@@ -11,6 +11,7 @@ pub(super) fn of(value: &Value) -> usize {
         Value::Text(text) => text.len().saturating_add(2),
         Value::List(items) => items.iter().map(|item| of(item).saturating_add(1)).fold(2, usize::saturating_add),
         Value::Record(record) => of_record(record),
+        Value::File(file) => file.token.len().saturating_add(file.connection.len()).saturating_add(256),
         Value::Position(position) => {
             of_record(&position.fields).saturating_add(position.connection.len()).saturating_add(64)
         }

@@ -19,5 +19,6 @@ pub mod editor;
 pub mod plan;
 pub mod run;
 pub mod source;
+pub mod stated;
 pub mod syntax;
 pub mod types;

@@ -32,6 +32,8 @@ pub enum Ty {
     Datetime,
     Duration,
     Json,
+    /// A file: name, media type, size; its bytes are read when it is written somewhere.
+    File,
     /// One of these texts; never empty, in the order of declaration.
     Choice(Vec<SmolStr>),
     List(Box<Ty>),
@@ -66,6 +68,7 @@ pub enum Kind {
     Datetime,
     Duration,
     Json,
+    File,
     List,
     /// A record, a position, a handle or a change.
     Record,
@@ -84,6 +87,7 @@ impl Kind {
             Self::Datetime => "datetime",
             Self::Duration => "duration",
             Self::Json => "json",
+            Self::File => "file",
             Self::List => "list",
             Self::Record => "record",
             Self::Absent => "absent",
@@ -95,7 +99,7 @@ impl Kind {
     pub fn is_scalar(self) -> bool {
         match self {
             Self::Text | Self::Number | Self::Boolean | Self::Date | Self::Datetime | Self::Duration => true,
-            Self::Json | Self::List | Self::Record | Self::Absent => false,
+            Self::Json | Self::File | Self::List | Self::Record | Self::Absent => false,
         }
     }
 
@@ -104,7 +108,7 @@ impl Kind {
     pub fn is_ordered(self) -> bool {
         match self {
             Self::Text | Self::Number | Self::Date | Self::Datetime | Self::Duration => true,
-            Self::Boolean | Self::Json | Self::List | Self::Record | Self::Absent => false,
+            Self::Boolean | Self::Json | Self::File | Self::List | Self::Record | Self::Absent => false,
         }
     }
 }
@@ -119,6 +123,7 @@ impl From<&FieldType> for Ty {
             FieldType::Datetime => Self::Datetime,
             FieldType::Duration => Self::Duration,
             FieldType::Json => Self::Json,
+            FieldType::File => Self::File,
             FieldType::Choice(members) if members.is_empty() => Self::Text,
             FieldType::Choice(members) => Self::Choice(members.clone()),
             FieldType::List(item) => Self::List(Box::new(Self::from(item.as_ref()))),
@@ -138,6 +143,7 @@ impl Ty {
             Self::Datetime => Kind::Datetime,
             Self::Duration => Kind::Duration,
             Self::Json => Kind::Json,
+            Self::File => Kind::File,
             Self::List(_) | Self::EmptyList => Kind::List,
             Self::Record(_) | Self::Position(_) | Self::Handle(_) | Self::Change => Kind::Record,
             Self::Optional(inner) => inner.kind(),
@@ -184,6 +190,7 @@ impl Ty {
                 | Self::Datetime
                 | Self::Duration
                 | Self::Json
+                | Self::File
                 | Self::Choice(_)
                 | Self::Position(_)
                 | Self::Handle(_)
@@ -207,6 +214,7 @@ impl Ty {
             | Self::Datetime
             | Self::Duration
             | Self::Json
+            | Self::File
             | Self::Choice(_)
             | Self::List(_)
             | Self::Record(_)
@@ -230,6 +238,7 @@ impl Ty {
             | Self::Datetime
             | Self::Duration
             | Self::Json
+            | Self::File
             | Self::Choice(_)
             | Self::List(_)
             | Self::Record(_)

@@ -65,6 +65,8 @@ pub struct LimitSettings {
     pub rows: Option<usize>,
     /// Bytes of one value.
     pub value: Option<usize>,
+    /// Bytes of the files of one write, together.
+    pub file: Option<usize>,
     /// Bytes of one run's journal.
     pub journal: Option<usize>,
     /// How long one call may take.
@@ -88,7 +90,7 @@ const TOP: &[&str] = &["name", "edition", "modules", "store", "limits", "oauth"]
 pub(super) const OAUTH: &[&str] = &["authorize_url", "token_url", "client_id", "scope", "discover"];
 const STORE: &[&str] = &["url", "durability"];
 const LIMITS: &[&str] =
-    &["calls", "rows", "value", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
+    &["calls", "rows", "value", "file", "journal", "call", "waiting", "depth", "burst", "concurrency", "away"];
 
 /// Reads the file. Faults are collected; the value holds what could be understood.
 #[must_use]
@@ -144,6 +146,7 @@ impl Reader {
                 calls: self.whole(limits, "calls"),
                 rows: self.whole(limits, "rows"),
                 value: self.size(limits, "value"),
+                file: self.size(limits, "file"),
                 journal: self.size(limits, "journal"),
                 call: self.duration(limits, "call"),
                 waiting: self.whole(limits, "waiting"),

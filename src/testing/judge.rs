@@ -14,7 +14,7 @@ use smol_str::{SmolStr, ToSmolStr as _};
 
 use self::ties::Wanted;
 use super::{
-    Failure, Side,
+    Failure, Side, files,
     play::Play,
     show,
     world::{On, Sent},
@@ -138,7 +138,7 @@ fn not_given(play: &Play<'_>, report: Diagnostic, message: &str) -> Diagnostic {
 }
 
 fn write(play: &mut Play<'_>, at: Span, on: &TypeRef, fields: &[TestField], values: &[Value]) {
-    let wanted: Record = fields.iter().zip(values).map(|(field, value)| (field.name.clone(), value.clone())).collect();
+    let Some(wanted) = play.wanted(on, fields, values) else { return };
     let on = play.on(on);
     let sent = play.world.state().sent.clone();
     let open = |(index, sent): &(usize, &Sent)| {
@@ -191,7 +191,7 @@ fn compare(wanted: &Record, write: &Write) -> Vec<Side> {
     for (name, value) in wanted.iter() {
         let actual = sent.get(name);
         let same = match actual {
-            Some(actual) => actual == value,
+            Some(actual) => files::meets(value, actual),
             None => is_new && value.is_absent(),
         };
         sides.push(Side {
@@ -285,7 +285,8 @@ fn key_of(value: &Value) -> Key {
         | Value::Duration(_)
         | Value::List(_)
         | Value::Record(_)
-        | Value::Position(_) => Key(value.as_text().unwrap_or_default().into()),
+        | Value::Position(_)
+        | Value::File(_) => Key(value.as_text().unwrap_or_default().into()),
     }
 }
 

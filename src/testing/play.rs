@@ -30,6 +30,7 @@ use smol_str::SmolStr;
 use super::{
     Failure, Outcome,
     clock::{Half, Standing},
+    files,
     judge::{self, Ended},
     show,
     world::{Answer, From, On, Reply, System, World, key_of, over},
@@ -218,8 +219,8 @@ impl Play<'_> {
         let Some(mut values) = self.values(line).map(Vec::into_iter) else { return Ok(()) };
         let (name, shape) = (self.on(on), self.shape(on)?);
         let failed = self.failures.len();
-        let given: Record = self.record(&shape, record, &mut values);
-        let stated: Record = self.record(&shape, before.unwrap_or_default(), &mut values);
+        let given: Record = self.record(&name.0, &shape, record, &mut values);
+        let stated: Record = self.record(&name.0, &shape, before.unwrap_or_default(), &mut values);
         if self.failures.len() > failed {
             return Ok(());
         }
@@ -281,6 +282,7 @@ impl Play<'_> {
         let TestLineKind::Answer { on, from, pins, reply } = &line.kind else { return };
         let Some(mut values) = self.values(line).map(Vec::into_iter) else { return };
         let Ok(shape) = self.shape(on) else { return };
+        let system = self.on(on).0;
         let from = from.as_ref().map(|from| From {
             ty: from.ty.clone(),
             edge: from.edge.clone(),
@@ -288,9 +290,10 @@ impl Play<'_> {
         });
         let pins = pins.iter().map(|pin| (pin.name.clone(), values.next().unwrap_or_default())).collect();
         let reply = match reply {
-            TestReply::One(fields) => Reply::One(self.record(&shape, fields, &mut values)),
+            TestReply::One(fields) => Reply::One(self.record(&system, &shape, fields, &mut values)),
             TestReply::Many(records) => {
-                Reply::Many(records.iter().map(|fields| self.record(&shape, fields, &mut values)).collect())
+                let record = |fields: &Vec<_>| self.record(&system, &shape, fields, &mut values);
+                Reply::Many(records.iter().map(record).collect())
             }
             TestReply::Fails => Reply::Fails(failing(&values.next().unwrap_or_default())),
         };
@@ -299,10 +302,17 @@ impl Play<'_> {
     }
 
     /// The fields of a record, which are there where its type says so.
-    fn record(&mut self, shape: &TypeShape, fields: &[TestField], values: &mut impl Iterator<Item = Value>) -> Record {
+    fn record(
+        &mut self,
+        system: &str,
+        shape: &TypeShape,
+        fields: &[TestField],
+        values: &mut impl Iterator<Item = Value>,
+    ) -> Record {
         let mut record = Record::new();
         for field in fields {
             let value = values.next().unwrap_or_default();
+            let Some(value) = self.stated(system, shape, field, value) else { continue };
             let may = shape.field(&field.name).is_none_or(|described| described.optional || described.doubtful);
             if value.is_absent() && !may {
                 let headline = format!("`{}` is absent here, and a `{}` always has it", field.name, shape.name);
@@ -312,6 +322,24 @@ impl Play<'_> {
             record.set(field.name.clone(), value);
         }
         record
+    }
+
+    /// The fields that a write is expected to have.
+    pub(super) fn wanted(&mut self, on: &TypeRef, fields: &[TestField], values: &[Value]) -> Option<Record> {
+        let (system, shape) = (self.on(on).0, self.shape(on).ok()?);
+        let stated = |(field, value): (&TestField, &Value)| {
+            Some((field.name.clone(), self.stated(&system, &shape, field, value.clone())?))
+        };
+        fields.iter().zip(values).map(stated).collect()
+    }
+
+    fn stated(&mut self, system: &str, shape: &TypeShape, field: &TestField, value: Value) -> Option<Value> {
+        let stated = files::stated(system, shape.field(&field.name), value);
+        if let Err(why) = &stated {
+            let report = Diagnostic::error(codes::MOV_TEST_FAILED, field.span, why.clone());
+            self.failures.push(Failure::of(report));
+        }
+        stated.ok()
     }
 
     /// What stands in a line, at this moment of the test.

@@ -2,6 +2,7 @@
 
 use lf_module::{Record, Value, json};
 
+use super::files;
 use crate::host::news::cut;
 
 /// How many characters of a value are shown.
@@ -12,6 +13,7 @@ pub(super) fn value(value: &Value) -> String {
         Value::Absent => "null".to_owned(),
         Value::Record(record) => fields(record),
         Value::Position(position) => fields(&position.fields),
+        Value::File(file) => fields(&files::shown(file)),
         Value::List(items) => {
             let items: Vec<_> = items.iter().take(20).map(self::value).collect();
             format!("[{}]", items.join(", "))

@@ -8,9 +8,10 @@ use std::{
 };
 
 use async_trait::async_trait;
+use lf_lang::stated;
 use lf_module::{
-    Batch, Call, CallError, Connection, Description, Event, Key, Kind, Landed, Page, Read, Record, Repeat, Source,
-    TypeShape, Value, Write, Written,
+    Batch, Call, CallError, Connection, Description, Event, File, Key, Kind, Landed, Page, Read, Record, Repeat,
+    Source, TypeShape, Value, Write, Written,
     call::{ChangeKind, Changed, Cursor, Listen, Origin},
 };
 use smol_str::{SmolStr, ToSmolStr as _, format_smolstr};
@@ -153,7 +154,8 @@ pub(super) fn key_of(shape: &TypeShape, record: &Record) -> Option<Key> {
         | Value::Duration(_)
         | Value::List(_)
         | Value::Record(_)
-        | Value::Position(_) => None,
+        | Value::Position(_)
+        | Value::File(_) => None,
     }
 }
 
@@ -257,6 +259,10 @@ impl Connection for System {
         Ok(landed.collect())
     }
 
+    async fn bytes(&self, file: &File, _most: usize, _call: &Call) -> Result<Option<Vec<u8>>, CallError> {
+        Ok(stated::bytes(file))
+    }
+
     async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
         let (on, shape) = (self.on(write.ty()), self.shape(write.ty())?);
         let under = match write {
@@ -337,7 +343,8 @@ fn starts(answer: &Answer, origin: &Origin) -> bool {
                 | Value::Duration(_)
                 | Value::List(_)
                 | Value::Record(_)
-                | Value::Position(_) => false,
+                | Value::Position(_)
+                | Value::File(_) => false,
             });
             from.ty == *ty && from.edge == *edge && same
         }

@@ -26,6 +26,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// What stands around each text.
 const FILE: &str = r##"crm = connect #acme_crm using acme
 tracker = connect `@lf/mcp` using linear
+archive = connect #archive
+vault = connect #vault
 label = "a"
 most = 2
 type Point = <{ Name: text }>
@@ -37,6 +39,7 @@ function takes_list(words: <text[]>): <text> { return JOIN(words, "") }
 function takes_record(point: <Point>): <text> { return point.Name }
 function takes_json(data: <json>): <text> { return PRINT(data) }
 function takes_company(one: <crm-[:Company]->>): <text> { return one.Name }
+function takes_file(one: <file>): <number> { return one.size }
 function does(words: <text>) { write crm-[:Note]-> { Text: words } }
 "##;
 
@@ -70,6 +73,9 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("absent", "nothing", "nothing = null\n#"),
     ("json", "data", "data = JSON(company.Tags)\n#"),
     ("json or absent", "more", "more = company.Details\n#"),
+    ("file", "scan", "archive-[k:Paper]-> {\nscan = k.Cover\n#\n}"),
+    ("file or absent", "scan", "archive-[k:Paper]-> {\nscan = k.Scan\n#\n}"),
+    ("list of files", "pages", "archive-[k:Paper]-> {\npages = k.Pages\n#\n}"),
     ("change", "change", "#"),
     ("position of a closure", "p", "MAP(company-[:People]->, (p) => {\n#\n})"),
     ("number of a closure", "n", "MAP([1, 2], (n) => {\n#\n})"),
@@ -91,6 +97,9 @@ const PLACES: &[&str] = &[
     "write company { Tags: @ }",
     "write company { Details: @ }",
     "write company { Founded: @ }",
+    "write vault-[:Copy]-> { Name: \"a\", Data: @ }",
+    "write archive-[:Paper]-> { Title: \"a\", Pages: @ }",
+    "write archive-[:Paper]-> { Title: \"a\", Print: @ }",
     "write company { Site: @ ELSE SKIP }",
     "write company { Site: @ ELSE CLEAR }",
     "write company { Owner ?: @ }",
@@ -136,6 +145,7 @@ const PLACES: &[&str] = &[
     "x = @ AS <{ Name: text }>\ndoes(PRINT(x))",
     "x = @\ndoes(PRINT(x))",
     "x = @.Name\ndoes(PRINT(x))",
+    "x = @.size\ndoes(PRINT(x))",
     "x = @ + 1\ndoes(PRINT(x))",
     "x = @ + 1d\ndoes(PRINT(x))",
     "x = -@\ndoes(PRINT(x))",
@@ -188,6 +198,7 @@ const PLACES: &[&str] = &[
     "x = takes_record(@)\ndoes(x)",
     "x = takes_json(@)\ndoes(x)",
     "x = takes_company(@)\ndoes(x)",
+    "x = takes_file(@)\ndoes(TEXT(x))",
     "x = @(\"a\")\ndoes(PRINT(x))",
     "ERROR(@)",
     "ERROR(\"wanted ${@}\")",

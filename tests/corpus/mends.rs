@@ -48,6 +48,7 @@ const REASONS: &[(&str, &[&str])] = &[
             "COMPARE_ORDER",
             "CONDITION_BOOLEAN",
             "IF_TYPES",
+            "FILE_OPAQUE",
             "JSON_OPAQUE",
             "LIST_MIXED",
             "RECORD_NOT_VALUE",
@@ -67,6 +68,7 @@ const REASONS: &[(&str, &[&str])] = &[
             "WRITE_FIELD_MISSING",
             "WRITE_TARGET",
             "TEST_FAILS",
+            "TEST_FILE",
             "TEST_TIME",
             "TEST_WHERE",
         ],
@@ -128,7 +130,6 @@ const REASONS: &[(&str, &[&str])] = &[
         &["IMPORT_NOT_FOUND", "CONNECTION_REFUSED", "CONNECTION_UNREACHABLE", "MODULE_NOT_INSTALLED"],
     ),
     ("it is to be known, not mended", &["HOP_FILTER_LOCAL", "LISTEN_CYCLE"]),
-    ("nothing can be written instead", &["NOT_BUILT"]),
 ];
 
 fn reason(code: &str) -> Option<&'static str> {

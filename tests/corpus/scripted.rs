@@ -23,7 +23,7 @@ use lf_lang::{
     types::ConnectionId,
 };
 use lf_module::{
-    FieldType, Key, Position, Record, TypeShape, Value,
+    FieldType, File, Key, Position, Record, TypeShape, Value,
     call::{ChangeKind, Origin},
     schema::Count,
 };
@@ -255,7 +255,9 @@ impl World<'_> {
                     return Err(format!("`{}` of `{ty}` is written without a value", entry.field));
                 }
             } else {
-                fits(&field.ty, &entry.value).map_err(|why| format!("`{}` of `{ty}`: {why}", entry.field))?;
+                let file = field.takes_file && matches!(entry.value, Value::File(_));
+                let fitting = if file { Ok(()) } else { fits(&field.ty, &entry.value) };
+                fitting.map_err(|why| format!("`{}` of `{ty}`: {why}", entry.field))?;
             }
             fields.set(entry.field.clone(), entry.value.clone());
         }
@@ -330,6 +332,12 @@ fn value(ty: &FieldType, seed: u64) -> Value {
         FieldType::Date => Value::Date(civil::date(2024, 2, 29)),
         FieldType::Datetime => Value::DateTime(now()),
         FieldType::Duration => Value::Duration(SignedDuration::from_secs(90)),
+        FieldType::File => {
+            let named = |name: &str| (!name.is_empty()).then(|| name.into());
+            let bytes = [b"a".as_slice(), b"", b"\xff\x00"][pick(3)];
+            let (name, media_type) = (named(["a.txt", "", "é.pdf"][pick(3)]), named(["text/plain", ""][pick(2)]));
+            Value::file(File { name, media_type, ..File::seen("a system", seed.to_string(), bytes) })
+        }
         FieldType::Json => match pick(6) {
             0 => Value::text("t"),
             // JSON's own `null`, which is not the same as a field that is not there.
@@ -353,7 +361,8 @@ fn fits(ty: &FieldType, value: &Value) -> Result<(), String> {
         | (FieldType::Date, Value::Date(_))
         | (FieldType::Datetime, Value::DateTime(_))
         | (FieldType::Duration, Value::Duration(_))
-        | (FieldType::Json, _) => true,
+        | (FieldType::File, Value::File(_)) => true,
+        (FieldType::Json, value) => value.files().is_empty(),
         (FieldType::Choice(members), Value::Text(text)) => members.contains(text),
         (FieldType::List(member), Value::List(items)) => items.iter().all(|item| self::fits(member, item).is_ok()),
         (
@@ -363,6 +372,7 @@ fn fits(ty: &FieldType, value: &Value) -> Result<(), String> {
             | FieldType::Date
             | FieldType::Datetime
             | FieldType::Duration
+            | FieldType::File
             | FieldType::Choice(_)
             | FieldType::List(_),
             _,

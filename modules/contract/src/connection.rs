@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use crate::{
     call::{Batch, Call, Key, Landed, Listen, Page, Read, Repeat, Write, Written},
     error::{CallError, Kind},
+    file::File,
     schema::Description,
     value::Record,
 };
@@ -45,7 +46,17 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// Any [`CallError`].
     async fn find(&self, ty: &SmolStr, by: &Record, call: &Call) -> Result<Vec<Landed>, CallError>;
 
-    /// Changes the system.
+    /// The bytes of a file that this connection gave, as they are now; `None` if it is gone. Asked only for files of
+    /// types that hold some, directly before they are written somewhere; what is asked for again is a read.
+    ///
+    /// # Errors
+    /// Any [`CallError`]; [`Kind::Limit`] for a file of more than `most` bytes, which is not read to its end.
+    async fn bytes(&self, file: &File, most: usize, call: &Call) -> Result<Option<Vec<u8>>, CallError> {
+        let _ = (most, call);
+        Err(CallError::new(Kind::Limit, format!("{} is of a system that gives no files", file.called())))
+    }
+
+    /// Changes the system. A file among the fields comes with its bytes.
     ///
     /// # Errors
     /// Any [`CallError`]; [`CallError::may_have_acted`] says whether the outcome is known.

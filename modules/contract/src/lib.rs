@@ -19,9 +19,10 @@
 //! 4. **[`Connection::write`]** and **[`Connection::repeat`]**: the one hard question is what is known after a
 //!    failure. [`CallError::maybe_acted`] unless the system certainly did nothing; [`Repeat::Harmless`] only if a
 //!    second sending changes nothing.
-//! 5. **[`Connection::listen`]**: a [`Source`] whose `next` waits for changes. It holds no truth: everything needed
+//! 5. **[`Connection::bytes`]**, only where a field is a [`File`]: what was read is a handle, and this follows it.
+//! 6. **[`Connection::listen`]**: a [`Source`] whose `next` waits for changes. It holds no truth: everything needed
 //!    to go on after a crash is in the [`Cursor`] of the last stored batch.
-//! 6. **Errors**: choose the [`Kind`] by what the host should do next, and write one sentence that says what was
+//! 7. **Errors**: choose the [`Kind`] by what the host should do next, and write one sentence that says what was
 //!    asked and what came back. Time, chance and the shared hold come from [`Ports`]; never from the process.
 //!
 //! A whole module, for a shelf of books that lives in memory:
@@ -184,6 +185,7 @@
 pub mod call;
 pub mod connection;
 pub mod error;
+pub mod file;
 pub mod json;
 pub mod module;
 pub mod number;
@@ -196,6 +198,7 @@ pub mod value;
 pub use call::{Batch, Call, Cursor, Event, Key, Landed, Listen, Page, Read, Repeat, Start, Tie, Write, Written};
 pub use connection::{Connection, Source};
 pub use error::{Acted, CallError, Kind};
+pub use file::File;
 pub use module::{Credential, CredentialKind, Manifest, Module, Target};
 pub use number::Number;
 pub use ports::{Clock, Keeper, Notes, Person, Ports, Random, Throttle};

@@ -128,6 +128,10 @@ pub struct Field {
     /// A write may empty it (`ELSE CLEAR`).
     #[serde(default)]
     pub clearable: bool,
+    /// A text that is bytes in a form of its own (base64): a write may give a file instead, and the module sends its
+    /// bytes in that form.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_file: bool,
 }
 
 impl Field {
@@ -144,6 +148,7 @@ impl Field {
             optional: false,
             doubtful: false,
             clearable: false,
+            takes_file: false,
         }
     }
 }
@@ -217,6 +222,8 @@ pub enum FieldType {
     Choice(Vec<SmolStr>),
     /// Values of one type, in order.
     List(Box<FieldType>),
+    /// A file: its bytes are asked for when they are written somewhere.
+    File,
 }
 
 /// How changes of a type reach a listener.

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use smol_str::SmolStr;
 
-use crate::{call::Key, number::Number};
+use crate::{call::Key, file::File, number::Number};
 
 /// Fields by name, in the order in which the system gave them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub enum Value {
     Record(Arc<Record>),
     /// A record that can be walked from, updated or deleted.
     Position(Arc<Position>),
+    /// A file: where its bytes are.
+    File(Arc<File>),
 }
 
 impl Value {
@@ -116,6 +118,12 @@ impl Value {
         Self::Record(Arc::new(record))
     }
 
+    /// A file.
+    #[must_use]
+    pub fn file(file: File) -> Self {
+        Self::File(Arc::new(file))
+    }
+
     /// Whether this is [`Value::Absent`].
     #[must_use]
     pub fn is_absent(&self) -> bool {
@@ -126,6 +134,52 @@ impl Value {
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Every file in it, in order, however deep: what has bytes of its own.
+    #[must_use]
+    pub fn files(&self) -> Vec<&Arc<File>> {
+        match self {
+            Self::File(file) => vec![file],
+            Self::List(items) => items.iter().flat_map(Self::files).collect(),
+            Self::Record(record) => record.iter().flat_map(|(_, value)| value.files()).collect(),
+            // Those of another record are that record's.
+            Self::Position(_)
+            | Self::Absent
+            | Self::Bool(_)
+            | Self::Number(_)
+            | Self::Text(_)
+            | Self::Date(_)
+            | Self::DateTime(_)
+            | Self::Duration(_) => Vec::new(),
+        }
+    }
+
+    /// The same with each file as `change` gives it.
+    ///
+    /// # Errors
+    /// That of `change`.
+    pub fn with_files<E>(self, change: &mut impl FnMut(Arc<File>) -> Result<Arc<File>, E>) -> Result<Self, E> {
+        Ok(match self {
+            Self::File(file) => Self::File(change(file)?),
+            Self::List(items) => {
+                let items = Arc::unwrap_or_clone(items).into_iter();
+                Self::list(items.map(|item| item.with_files(change)).collect::<Result<_, _>>()?)
+            }
+            Self::Record(record) => {
+                let fields = Arc::unwrap_or_clone(record).0.into_iter();
+                let fields = fields.map(|(name, value)| Ok((name, value.with_files(change)?)));
+                Self::record(fields.collect::<Result<_, E>>()?)
+            }
+            Self::Position(_)
+            | Self::Absent
+            | Self::Bool(_)
+            | Self::Number(_)
+            | Self::Text(_)
+            | Self::Date(_)
+            | Self::DateTime(_)
+            | Self::Duration(_) => self,
+        })
     }
 
     /// The field `name` of a record or a position; `None` where there is none.
@@ -141,7 +195,8 @@ impl Value {
             | Self::Date(_)
             | Self::DateTime(_)
             | Self::Duration(_)
-            | Self::List(_) => None,
+            | Self::List(_)
+            | Self::File(_) => None,
         }
     }
 }

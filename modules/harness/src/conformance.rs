@@ -5,6 +5,7 @@
 //! It panics nowhere; what is broken is listed, and so is what could not be tried.
 
 mod describing;
+mod files;
 mod listening;
 mod reading;
 mod refusing;
@@ -111,6 +112,7 @@ pub async fn run(subject: &Subject) -> Report {
             continue;
         };
         reading::check(&mut trial, kind, shape, &description).await;
+        files::check(&mut trial, kind, shape).await;
         // A record that is written may stay: listening first, while it is known what is there.
         listening::check(&mut trial, kind, shape).await;
         writing::check(&mut trial, kind, shape).await;
@@ -201,6 +203,7 @@ fn fits(value: &Value, ty: &FieldType) -> bool {
         | (FieldType::Date, Value::Date(_))
         | (FieldType::Datetime, Value::DateTime(_))
         | (FieldType::Duration, Value::Duration(_))
+        | (FieldType::File, Value::File(_))
         | (FieldType::Json, _) => true,
         (
             FieldType::Text
@@ -209,6 +212,7 @@ fn fits(value: &Value, ty: &FieldType) -> bool {
             | FieldType::Date
             | FieldType::Datetime
             | FieldType::Duration
+            | FieldType::File
             | FieldType::Choice(_)
             | FieldType::List(_),
             _,
@@ -228,7 +232,8 @@ fn other(value: &Value) -> Option<Value> {
         | Value::Duration(_)
         | Value::List(_)
         | Value::Record(_)
-        | Value::Position(_) => None,
+        | Value::Position(_)
+        | Value::File(_) => None,
     }
 }
 
@@ -236,11 +241,22 @@ fn other(value: &Value) -> Option<Value> {
 fn holds(found: &Record, wanted: &Record) -> Result<(), String> {
     for (name, value) in wanted.iter() {
         let found = found.get(name).unwrap_or(&Value::Absent);
-        if found != value {
+        if found != value && !same_bytes(found, value) {
             return Err(format!("`{name}` is {found:?}, written was {value:?}"));
         }
     }
     Ok(())
+}
+
+/// A file that was written elsewhere holds the same, and is somewhere else.
+fn same_bytes(found: &Value, written: &Value) -> bool {
+    match (found, written) {
+        (Value::File(found), Value::File(written)) => found.is_like(written),
+        (Value::List(found), Value::List(written)) => {
+            found.len() == written.len() && found.iter().zip(written.iter()).all(|(one, other)| same_bytes(one, other))
+        }
+        (found, written) => found == written,
+    }
 }
 
 /// The names of a description that stand twice.

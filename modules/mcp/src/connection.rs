@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use lf_module::{
-    Call, CallError, Connection, Description, Key, Kind, Landed, Listen, Page, Read, Record, Repeat, Source, Value,
-    Write, Written, call::Origin, json,
+    Call, CallError, Connection, Description, File, Key, Kind, Landed, Listen, Page, Read, Record, Repeat, Source,
+    Value, Write, Written, call::Origin, json,
 };
 use lf_transport::Sends;
 use smol_str::SmolStr;
@@ -23,7 +23,7 @@ use crate::{
     blame,
     check::Misfit,
     client::{Ask, Client},
-    era,
+    era, files,
     listed::Listed,
     listing::{self, Catalog, Listing},
     message, param_headers,
@@ -67,6 +67,8 @@ impl Deref for Connected {
 /// One connected server.
 #[derive(Debug)]
 pub(crate) struct Server {
+    /// The connection's identity in the project.
+    pub(crate) id: SmolStr,
     pub(crate) client: Client,
     /// What an answer may lack is typed so.
     pub(crate) strict: bool,
@@ -130,7 +132,8 @@ impl Connection for Connected {
             let uri = ty.uri(&read.pins)?;
             let contents = resources::read(&self.client, &uri, call).await?;
             let said = self.listed.now(&uri, &self.client, &self.changes, call).await;
-            let records = contents.iter().map(|contents| ty.record(&uri, &read.pins, contents, &said)).collect();
+            let records =
+                contents.iter().map(|contents| ty.record(&self.id, &uri, &read.pins, contents, &said)).collect();
             return Ok(Page { records, next: None });
         }
         let (answer, missing, warnings) = self.call(&read.ty, &read.pins, Sends::Safe, call).await?;
@@ -151,13 +154,19 @@ impl Connection for Connected {
         if let Some(ty) = self.catalog(call).await?.resources.get(ty) {
             let contents = resources::read(&self.client, &key.0, call).await?;
             let said = self.listed.now(&key.0, &self.client, &self.changes, call).await;
-            return Ok(contents.map(|contents| ty.record(&key.0, &Record::new(), &contents, &said)));
+            return Ok(contents.map(|contents| ty.record(&self.id, &key.0, &Record::new(), &contents, &said)));
         }
         Err(limit(format!("`{ty}` is a tool: its answers have no key to get them by")))
     }
 
     async fn find(&self, ty: &SmolStr, _by: &Record, _call: &Call) -> Result<Vec<Landed>, CallError> {
         Err(limit(format!("`{ty}` is a tool: its answers cannot be looked up by their fields")))
+    }
+
+    /// Of a resource: it is read again.
+    async fn bytes(&self, file: &File, most: usize, call: &Call) -> Result<Option<Vec<u8>>, CallError> {
+        let contents = resources::read(&self.client, &file.token, call).await?;
+        contents.map_or(Ok(None), |contents| files::bytes(&file.token, &contents, most))
     }
 
     async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
@@ -363,7 +372,8 @@ fn gather(tool: &Tool, given: &Record) -> Result<Value, CallError> {
     match &tool.arguments {
         Arguments::Named(_) => {
             let present = given.iter().filter(|(_, value)| !value.is_absent());
-            Ok(Value::record(present.map(|(name, value)| (name.clone(), value.clone())).collect()))
+            let present = present.map(|(name, value)| (name.clone(), value.clone())).collect();
+            files::in_base64(present).map(Value::record)
         }
         Arguments::Whole => match given.get(WHOLE) {
             None | Some(Value::Absent) => Ok(Value::record(Record::new())),

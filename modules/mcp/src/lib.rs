@@ -21,6 +21,7 @@ mod client;
 mod connection;
 mod endpoint;
 mod era;
+mod files;
 mod listed;
 mod listing;
 mod message;
@@ -214,6 +215,7 @@ impl Module for Mcp {
         let wire = Wire { http, endpoint, ports: target.ports, patience, hears: Some(changes.clone()), answers };
         let client = Client::new(wire, era);
         Ok(Arc::new(Connected(Arc::new(Server {
+            id: target.id,
             link_local,
             client,
             strict,

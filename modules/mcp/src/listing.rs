@@ -128,7 +128,8 @@ fn size(value: &Value) -> usize {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::Position(_) => 5,
+        | Value::Position(_)
+        | Value::File(_) => 5,
     }
 }
 

@@ -74,7 +74,8 @@ fn incoming(message: &Value) -> Incoming {
                 | Value::Duration(_)
                 | Value::List(_)
                 | Value::Record(_)
-                | Value::Position(_) => u64::MAX,
+                | Value::Position(_)
+                | Value::File(_) => u64::MAX,
             };
             Incoming::Response { id: id.map(ours), outcome }
         }

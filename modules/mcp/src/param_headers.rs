@@ -61,7 +61,8 @@ pub(crate) fn of(declared: &[ParamHeader], arguments: &Value) -> Vec<(HeaderName
             | Value::Duration(_)
             | Value::List(_)
             | Value::Record(_)
-            | Value::Position(_) => return None,
+            | Value::Position(_)
+            | Value::File(_) => return None,
         };
         Some((header.name.clone(), era::sendable(&text)))
     };
@@ -106,7 +107,8 @@ impl Walk {
                 | Value::Date(_)
                 | Value::DateTime(_)
                 | Value::Duration(_)
-                | Value::Position(_) => {}
+                | Value::Position(_)
+                | Value::File(_) => {}
             }
         }
         Ok(())

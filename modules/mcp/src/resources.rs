@@ -3,7 +3,7 @@
 
 use indexmap::IndexMap;
 use lf_module::{
-    Call, CallError, FieldType, Key, Landed, Record, TypeShape, Value,
+    Call, CallError, FieldType, File, Key, Landed, Record, TypeShape, Value,
     schema::{Count, Field, How, Listening, Pin},
 };
 use smol_str::SmolStr;
@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 use crate::{
     client::{Ask, Client},
     era::Era,
+    files,
     listed::Said,
     message,
     template::Template,
@@ -22,12 +23,13 @@ use crate::{
 pub(crate) const RESOURCE: &str = "resource";
 const URI: &str = "uri";
 /// The fields of every resource, in order.
-const FIELDS: [(&str, FieldType, bool, &str); 5] = [
+const FIELDS: [(&str, FieldType, bool, &str); 6] = [
     (URI, FieldType::Text, false, "where it is"),
     ("name", FieldType::Text, true, "what the server calls it"),
     ("mime_type", FieldType::Text, true, "what sort of content it is"),
     ("text", FieldType::Text, false, "the text of its parts, joined by new lines"),
-    ("content", FieldType::Json, false, "every part of it"),
+    ("content", FieldType::Json, false, "every part of it, without bytes"),
+    ("file", FieldType::File, true, "its own bytes"),
 ];
 /// JSON-RPC: there is no such resource, in the two generations.
 const UNKNOWN: i64 = -32002;
@@ -153,17 +155,30 @@ impl ResourceType {
     }
 
     /// The record of what is at `uri`. What its parts do not say of it, the server's lists say.
-    pub(crate) fn record(&self, uri: &SmolStr, pins: &Record, contents: &Value, said: &Said) -> Landed {
+    pub(crate) fn record(
+        &self,
+        connection: &str,
+        uri: &SmolStr,
+        pins: &Record,
+        contents: &Value,
+        said: &Said,
+    ) -> Landed {
         let parts = if let Value::List(parts) = contents { parts.as_slice() } else { &[] };
         let first = |key: &str| parts.iter().find_map(|part| part.field(key)).filter(|it| it.as_text().is_some());
         let texts: Vec<&str> = parts.iter().filter_map(|part| part.field("text").and_then(Value::as_text)).collect();
         let mut fields: Record = pins.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mime_type = first("mimeType").or(said.mime_type.as_ref()).or(self.mime_type.as_ref());
+        let file = files::of(connection, uri, contents).map(|file| {
+            let media_type = file.media_type.clone().or_else(|| mime_type.and_then(Value::as_text).map(Into::into));
+            Value::file(File { media_type, ..file })
+        });
         let own = [
             (URI, Some(Value::Text(uri.clone()))),
             ("name", first("name").or(said.name.as_ref()).cloned()),
-            ("mime_type", first("mimeType").or(said.mime_type.as_ref()).or(self.mime_type.as_ref()).cloned()),
+            ("mime_type", mime_type.cloned()),
             ("text", Some(Value::text(texts.join("\n")))),
-            ("content", Some(contents.clone())),
+            ("content", Some(files::without_bytes(contents))),
+            ("file", file),
         ];
         for (name, value) in own {
             if let Some(value) = value.filter(|_| !self.hides(name)) {

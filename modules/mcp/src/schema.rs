@@ -68,6 +68,8 @@ pub(crate) struct Property {
     pub(crate) required: bool,
     /// The schema admits `null` beside the type.
     pub(crate) nullable: bool,
+    /// A text that is base64, so that the bytes of a file can be given for it.
+    pub(crate) base64: bool,
     pub(crate) doc: Option<String>,
 }
 
@@ -218,7 +220,10 @@ impl<'a> Reader<'a, '_, '_> {
                 for (name, property) in properties.iter() {
                     let at = format!("{at}/properties/{}", pointer::escape(name));
                     let (ty, nullable) = self.ty(property, &at, path);
-                    own.insert(name.clone(), Property { ty, required: false, nullable, doc: doc(property) });
+                    let base64 = ty == FieldType::File;
+                    let ty = if base64 { FieldType::Text } else { ty };
+                    let property = Property { ty, required: false, nullable, base64, doc: doc(property) };
+                    own.insert(name.clone(), property);
                 }
             }
             None | Some(Value::Absent) => {}
@@ -227,7 +232,8 @@ impl<'a> Reader<'a, '_, '_> {
         match schema.field("required") {
             Some(Value::List(names)) => {
                 for name in names.iter().filter_map(Value::as_text) {
-                    let unknown = || Property { ty: FieldType::Json, required: true, nullable: false, doc: None };
+                    let unknown =
+                        || Property { ty: FieldType::Json, required: true, nullable: false, base64: false, doc: None };
                     own.entry(name.into()).or_insert_with(unknown).required = true;
                 }
             }
@@ -251,6 +257,7 @@ fn merge_all(all: &mut Properties, more: Properties) {
                 if known.ty == FieldType::Json {
                     known.ty = property.ty;
                 }
+                known.base64 |= property.base64;
                 known.doc = known.doc.take().or(property.doc);
             }
         }
@@ -266,6 +273,7 @@ fn merge_any(mut left: Properties, mut right: Properties) -> Properties {
             Some(other) => {
                 property.required &= other.required;
                 property.nullable |= other.nullable;
+                property.base64 &= other.base64;
                 property.ty = types::either(&property.ty, &other.ty).unwrap_or(FieldType::Json);
             }
         }

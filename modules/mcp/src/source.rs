@@ -130,7 +130,7 @@ impl Resource {
             }
         };
         let hash = content(&contents);
-        let landed = ty.record(uri, &self.listen.pins, &contents, &self.server.listed.known(uri));
+        let landed = ty.record(&self.server.id, uri, &self.listen.pins, &contents, &self.server.listed.known(uri));
         let key = landed.key.clone().unwrap_or_else(|| Key(uri.clone()));
         self.place.hash = Some(hash);
         let events = match seen.why {

@@ -147,7 +147,7 @@ impl Tool {
 
     /// What is looked for in an answer, in order.
     pub(crate) fn expected(&self) -> &[Expected] {
-        let expected = |(name, Property { ty, required, nullable, doc: _ })| Expected {
+        let expected = |(name, Property { ty, required, nullable, base64: _, doc: _ })| Expected {
             name,
             ty,
             promised: required && !nullable,
@@ -157,7 +157,8 @@ impl Tool {
 
     /// The fields of the answer that the tool's type has: their names, what is known of their types, in order.
     fn answer_fields(&self) -> Vec<(SmolStr, Property)> {
-        let present = |ty, doc: &str| Property { ty, required: true, nullable: false, doc: Some(doc.to_owned()) };
+        let present =
+            |ty, doc: &str| Property { ty, required: true, nullable: false, base64: false, doc: Some(doc.to_owned()) };
         let mut fields = vec![
             (SmolStr::new_static("text"), present(FieldType::Text, "the answer's text parts, joined by new lines")),
             (SmolStr::new_static("content"), present(FieldType::Json, "every part of the answer")),
@@ -178,7 +179,7 @@ impl Tool {
         let usable = self.unusable.is_none();
         let mut fields = Vec::new();
         let mut pins = Vec::new();
-        let whole = Property { ty: FieldType::Json, required: false, nullable: false, doc: None };
+        let whole = Property { ty: FieldType::Json, required: false, nullable: false, base64: false, doc: None };
         let whole = Properties::from_iter([(SmolStr::new_static(WHOLE), whole)]);
         let arguments = match &self.arguments {
             Arguments::Named(properties) => properties,
@@ -196,6 +197,7 @@ impl Tool {
                 required: !self.read_only && property.required,
                 doubtful: false,
                 clearable: false,
+                takes_file: !self.read_only && property.base64,
             });
             if self.read_only {
                 pins.push(Pin { field: name.clone(), required: property.required });
@@ -213,6 +215,7 @@ impl Tool {
                 writable: false,
                 required: false,
                 clearable: false,
+                takes_file: false,
             });
         }
         TypeShape {

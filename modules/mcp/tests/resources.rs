@@ -145,10 +145,10 @@ async fn resources_and_templates_are_types() {
             (pins, fields.join(" "))
         };
         let pin = |name: &str, required| (name.to_owned(), required);
-        assert_eq!(facts("resource"), (vec![pin("uri", true)], "uri name mime_type text content".to_owned()));
-        assert_eq!(facts("note"), (vec![pin("id", true)], "id uri name mime_type text content".to_owned()));
+        assert_eq!(facts("resource"), (vec![pin("uri", true)], "uri name mime_type text content file".to_owned()));
+        assert_eq!(facts("note"), (vec![pin("id", true)], "id uri name mime_type text content file".to_owned()));
         let pins = vec![pin("topic", true), pin("limit", false)];
-        assert_eq!(facts("search"), (pins, "topic limit uri name mime_type text content".to_owned()));
+        assert_eq!(facts("search"), (pins, "topic limit uri name mime_type text content file".to_owned()));
         let left: Vec<_> = description.warnings.iter().filter(|it| it.contains("template")).collect();
         assert_eq!(left.len(), 4, "{left:#?}");
     }

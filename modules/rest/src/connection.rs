@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use lf_module::{
-    Call, CallError, Connection, Cursor, Description, FieldType, Key, Kind, Landed, Listen, Number, Page, Read, Record,
-    Repeat, Source, Value, Write, Written, call::Origin,
+    Call, CallError, Connection, Cursor, Description, FieldType, File, Key, Kind, Landed, Listen, Number, Page, Read,
+    Record, Repeat, Source, Value, Write, Written, call::Origin,
 };
 use smol_str::SmolStr;
 
@@ -121,6 +121,10 @@ impl Connection for Rest {
         self.scan(listing, call.deadline, same, false).await
     }
 
+    async fn bytes(&self, file: &File, most: usize, call: &Call) -> Result<Option<Vec<u8>>, CallError> {
+        self.contents(file, most, call).await
+    }
+
     async fn write(&self, write: &Write, call: &Call) -> Result<Written, CallError> {
         let ty = self.system.ty(write.ty())?;
         match write {
@@ -224,7 +228,7 @@ impl Rest {
             Err(error) => return Err(error),
         };
         let Some(record) = one.record.of(&answer).filter(|record| !record.is_absent()) else { return Ok(None) };
-        let landed = land(ty, record, &one.record).map_err(|unfit| unfit.drift(&outgoing.what, ty))?;
+        let landed = land(&self.system.id, ty, record, &one.record).map_err(|unfit| unfit.drift(&outgoing.what, ty))?;
         Ok(Some((landed, record.clone())))
     }
 

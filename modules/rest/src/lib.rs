@@ -11,6 +11,7 @@
 mod connection;
 mod exchange;
 mod file;
+mod files;
 mod model;
 mod paging;
 mod pointer;

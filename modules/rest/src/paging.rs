@@ -99,7 +99,7 @@ impl Listing<'_> {
         }
         let mut records = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            let landed = land(self.ty, item, &at.join(&index.to_string()));
+            let landed = land(&system.id, self.ty, item, &at.join(&index.to_string()));
             let landed = landed.map_err(|unfit| unfit.drift(&outgoing.what, self.ty))?;
             records.push((landed, item.clone()));
         }

@@ -39,7 +39,8 @@ impl Pointer {
             | Value::Text(_)
             | Value::Date(_)
             | Value::DateTime(_)
-            | Value::Duration(_) => None,
+            | Value::Duration(_)
+            | Value::File(_) => None,
         })
     }
 

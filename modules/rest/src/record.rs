@@ -6,7 +6,7 @@
 use lf_module::{CallError, FieldType, Key, Kind, Landed, Record, Value};
 use serde_json::Value as Json;
 
-use crate::{model::Type, pointer::Pointer, template::scalar};
+use crate::{files::Owner, model::Type, pointer::Pointer, schema::Property, template::scalar};
 
 /// Why a value is not a record of the type: where, and how.
 #[derive(Debug)]
@@ -24,29 +24,32 @@ impl Unfit {
     }
 }
 
-/// Reads a whole record that stands at `at` of an answer.
-pub(crate) fn land(ty: &Type, value: &Value, at: &Pointer) -> Result<Landed, Unfit> {
+/// Reads a whole record of `connection` that stands at `at` of an answer.
+pub(crate) fn land(connection: &str, ty: &Type, value: &Value, at: &Pointer) -> Result<Landed, Unfit> {
     if let Some((below, why)) = ty.schema.broken(&to_json(value)) {
         return Err(Unfit { at: format!("{at}{below}"), why });
     }
-    let fields = fields(ty, value, at)?;
     let key = match &ty.key {
         None => None,
-        Some(name) => Some(fields.get(name).and_then(key_of).ok_or_else(|| Unfit {
+        Some(name) => Some(value.field(name).and_then(key_of).ok_or_else(|| Unfit {
             at: at.join(name).to_string(),
             why: "the key is missing, or neither text nor a number".to_owned(),
         })?),
     };
+    let owner = key.as_ref().map(|key| Owner { connection, ty: &ty.name, key });
+    let fields = fields(ty, owner, value, at)?;
     let version = ty.version.as_ref().and_then(|pointer| scalar(pointer.of(value)?)).map(Into::into);
     Ok(Landed { key, version, fields })
 }
 
 /// What an answer to a write tells of the record: every described field that is there and fits, and what does not.
-pub(crate) fn glean(ty: &Type, value: &Value, at: &Pointer) -> (Record, Option<Unfit>) {
+pub(crate) fn glean(connection: &str, ty: &Type, value: &Value, at: &Pointer) -> (Record, Option<Unfit>) {
     let mut unfit = ty.schema.broken(&to_json(value)).map(|(below, why)| Unfit { at: format!("{at}{below}"), why });
+    let key = ty.key.as_ref().and_then(|name| value.field(name)).and_then(key_of);
+    let owner = key.as_ref().map(|key| Owner { connection, ty: &ty.name, key });
     let mut record = Record::new();
     for property in ty.schema.properties.iter().filter(|property| !property.write_only) {
-        match value.field(&property.name).map(|found| convert(found, &property.ty, &at.join(&property.name))) {
+        match value.field(&property.name).map(|found| field(owner, property, found, at)) {
             Some(Ok(found)) if !found.is_absent() => record.set(property.name.clone(), found),
             Some(Err(error)) => unfit = unfit.or(Some(error)),
             Some(Ok(_)) | None => {}
@@ -68,17 +71,28 @@ pub(crate) fn key_of(value: &Value) -> Option<Key> {
         | Value::Duration(_)
         | Value::List(_)
         | Value::Record(_)
-        | Value::Position(_) => None,
+        | Value::Position(_)
+        | Value::File(_) => None,
     }
 }
 
-fn fields(ty: &Type, value: &Value, at: &Pointer) -> Result<Record, Unfit> {
+fn fields(ty: &Type, owner: Option<Owner<'_>>, value: &Value, at: &Pointer) -> Result<Record, Unfit> {
     let mut record = Record::new();
     for property in ty.schema.properties.iter().filter(|property| !property.write_only) {
         let Some(found) = value.field(&property.name).filter(|found| !found.is_absent()) else { continue };
-        record.set(property.name.clone(), convert(found, &property.ty, &at.join(&property.name))?);
+        record.set(property.name.clone(), field(owner, property, found, at)?);
     }
     Ok(record)
+}
+
+/// One field of the record that stands at `at`. Without a key nothing could follow a file, so it has none.
+fn field(owner: Option<Owner<'_>>, property: &Property, found: &Value, at: &Pointer) -> Result<Value, Unfit> {
+    let at = at.join(&property.name);
+    match owner {
+        _ if !property.holds_file() => convert(found, &property.ty, &at),
+        Some(owner) => owner.read(property, found, &at),
+        None => Ok(Value::Absent),
+    }
 }
 
 /// JSON has no dates; the other types are as they were read.
@@ -108,6 +122,7 @@ pub(crate) fn convert(value: &Value, ty: &FieldType, at: &Pointer) -> Result<Val
         (FieldType::Datetime, _) => Err(unfit("an instant")),
         (FieldType::List(_), _) => Err(unfit("a list")),
         (FieldType::Duration, _) => Err(unfit("a length of time")),
+        (FieldType::File, _) => Err(unfit("base64")),
     }
 }
 
@@ -126,6 +141,8 @@ fn to_json(value: &Value) -> Json {
         Value::List(items) => items.iter().map(to_json).collect(),
         Value::Record(record) => object(record),
         Value::Position(position) => object(&position.fields),
+        // What comes from JSON holds none.
+        Value::File(_) => Json::Null,
     }
 }
 

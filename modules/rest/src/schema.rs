@@ -33,6 +33,26 @@ pub(crate) struct Property {
     pub(crate) required: bool,
     pub(crate) read_only: bool,
     pub(crate) write_only: bool,
+    /// Of what stands in it as base64.
+    pub(crate) media_type: Option<SmolStr>,
+}
+
+impl Property {
+    /// Whether it is a file, or a list of files.
+    pub(crate) fn holds_file(&self) -> bool {
+        match &self.ty {
+            FieldType::File => true,
+            FieldType::List(item) => **item == FieldType::File,
+            FieldType::Text
+            | FieldType::Number
+            | FieldType::Boolean
+            | FieldType::Date
+            | FieldType::Datetime
+            | FieldType::Duration
+            | FieldType::Json
+            | FieldType::Choice(_) => false,
+        }
+    }
 }
 
 /// Where a pointer leads.
@@ -142,6 +162,7 @@ fn gather(node: &Json, root: &Json, parts: &mut usize, found: &mut Vec<Property>
             required: required.contains(&name.as_str()),
             read_only: flag("readOnly"),
             write_only: flag("writeOnly"),
+            media_type: media_type(schema, root, 0),
         });
     }
     for part in node.get("allOf").and_then(Json::as_array).into_iter().flatten() {
@@ -195,6 +216,7 @@ fn field_type(node: &Json, root: &Json, depth: usize) -> (FieldType, bool) {
     }
     let (name, nullable) = type_name(node);
     let ty = match name {
+        Some("string") if is_base64(node) => FieldType::File,
         Some("string") => match node.get("format").and_then(Json::as_str) {
             Some("date") => FieldType::Date,
             Some("date-time") => FieldType::Datetime,
@@ -210,6 +232,24 @@ fn field_type(node: &Json, root: &Json, depth: usize) -> (FieldType, bool) {
     };
     // What is opaque may also be `null`, unless its type says otherwise.
     (ty, nullable || name.is_none())
+}
+
+fn is_base64(node: &Json) -> bool {
+    node.get("contentEncoding").and_then(Json::as_str).is_some_and(|name| name.eq_ignore_ascii_case("base64"))
+}
+
+/// What base64 in it, or in its members, holds.
+fn media_type(node: &Json, root: &Json, depth: usize) -> Option<SmolStr> {
+    if depth > DEEPEST / 4 {
+        return None;
+    }
+    let node = resolve(node, root);
+    if let Some(name) = node.get("contentMediaType").and_then(Json::as_str) {
+        return Some(name.into());
+    }
+    let alternatives = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| node.get(key)?.as_array()).flatten();
+    let mut parts = alternatives.chain(node.get("items"));
+    parts.find_map(|part| media_type(part, root, depth + 1))
 }
 
 fn one_of(members: &[Json]) -> (FieldType, bool) {

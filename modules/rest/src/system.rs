@@ -16,6 +16,8 @@ use crate::{
 
 /// Everything that a request needs.
 pub(crate) struct System {
+    /// The connection's identity in the project.
+    pub(crate) id: SmolStr,
     /// `#acme_crm`.
     pub(crate) module: SmolStr,
     pub(crate) model: Arc<Model>,
@@ -43,7 +45,7 @@ impl fmt::Debug for System {
 impl System {
     /// Puts the data together. Sends nothing.
     pub(crate) fn new(module: SmolStr, model: Arc<Model>, target: Target) -> Result<Self, CallError> {
-        let Target { id: _, settings, credential, ports } = target;
+        let Target { id, settings, credential, ports } = target;
         if credential.is_none() && !model.credentials.is_empty() && !model.credential_optional {
             return Err(limit(format!("{module} needs a credential")));
         }
@@ -51,7 +53,7 @@ impl System {
         let base = base(&module, &model, &settings, credential.as_ref())?;
         let secrets = credential.map(|credential| secrets(&model, &credential)).unwrap_or_default();
         let client = Client::new(Options::default(), ports.clock.clone());
-        Ok(Self { module, model, base, settings, signature, client, ports, secrets })
+        Ok(Self { id, module, model, base, settings, signature, client, ports, secrets })
     }
 
     pub(crate) fn ty(&self, name: &str) -> Result<&Type, CallError> {

@@ -107,7 +107,7 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
         Value::Date(date) => Some(date.to_string()),
         Value::DateTime(instant) => Some(instant.to_string()),
         Value::Duration(length) => Some(length.to_string()),
-        Value::Absent | Value::List(_) | Value::Record(_) | Value::Position(_) => None,
+        Value::Absent | Value::List(_) | Value::Record(_) | Value::Position(_) | Value::File(_) => None,
     }
 }
 

@@ -8,6 +8,7 @@ use lf_module::{
 use crate::{
     connection::{Rest, gone, key_value, undeclared},
     exchange::{Answer, Safety, send},
+    files::sendable,
     model::{Create, Lands, One, Type, Walk},
     paging::Listing,
     pointer::Pointer,
@@ -43,6 +44,7 @@ impl Rest {
     ) -> Result<Written, CallError> {
         let (Create { one, idempotency }, under) = self.creation(ty, origin)?;
         writable(ty, fields, false)?;
+        let fields = &sendable(fields)?;
         let given = Given { key: under.as_ref(), fields: Some(fields), writes: true, ..Given::default() };
         let mut outgoing = Outgoing::build(&self.system, &one.request, given, &[])?;
         let mut safety = Safety::Once;
@@ -54,7 +56,7 @@ impl Rest {
         }
         let answer = send(&self.system, &outgoing, safety, call.deadline).await?;
         let location = location_key(&answer);
-        let mut written = told(ty, one, &outgoing.what, answer);
+        let mut written = told(&self.system.id, ty, one, &outgoing.what, answer);
         written.created = true;
         if let Some(name) = &ty.key {
             let from_fields = || fields.get(name).and_then(key_of);
@@ -76,6 +78,7 @@ impl Rest {
     ) -> Result<Written, CallError> {
         let update = ty.update.as_ref().ok_or_else(|| undeclared(ty, "updated", "update"))?;
         writable(ty, fields, true)?;
+        let fields = &sendable(fields)?;
         let value = key_value(ty, key);
         let whole = match (&ty.get, update.whole) {
             (Some(get), true) => Some(self.whole(ty, get, &value, fields, call).await?),
@@ -85,7 +88,7 @@ impl Rest {
         let outgoing = Outgoing::build(&self.system, &update.one.request, given, &[])?;
         let write = Write::Update { ty: ty.name.clone(), key: key.clone(), fields: Record::new() };
         let answer = send(&self.system, &outgoing, self.safety(&write), call.deadline).await?;
-        let mut written = told(ty, &update.one, &outgoing.what, answer);
+        let mut written = told(&self.system.id, ty, &update.one, &outgoing.what, answer);
         written.key = Some(key.clone());
         Ok(written)
     }
@@ -180,7 +183,7 @@ impl Rest {
 }
 
 /// What the answer to a write tells. The write has happened, so nothing in it can be an error.
-fn told(ty: &Type, one: &One, what: &str, answer: Answer) -> Written {
+fn told(connection: &str, ty: &Type, one: &One, what: &str, answer: Answer) -> Written {
     let mut written = Written::default();
     let body = match answer.body {
         Ok(body) => body,
@@ -196,7 +199,7 @@ fn told(ty: &Type, one: &One, what: &str, answer: Answer) -> Written {
         written.warnings.push(format!("{what}: there is nothing at `{}` of the answer", one.record));
         return written;
     };
-    let (fields, unfit) = glean(ty, record, &one.record);
+    let (fields, unfit) = glean(connection, ty, record, &one.record);
     if let Some(unfit) = unfit {
         written.warnings.push(unfit.drift(what, ty).message);
     }

@@ -118,6 +118,7 @@ fn ty(field: &FieldType) -> String {
         FieldType::Datetime => "datetime".to_owned(),
         FieldType::Duration => "duration".to_owned(),
         FieldType::Json => "json".to_owned(),
+        FieldType::File => "file".to_owned(),
         FieldType::Choice(values) => values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | "),
         FieldType::List(of) if matches!(**of, FieldType::Choice(_)) => format!("({})[]", ty(of)),
         FieldType::List(of) => format!("{}[]", ty(of)),

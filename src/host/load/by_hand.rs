@@ -125,6 +125,7 @@ fn fit(ty: &FieldType, value: &Value) -> Option<Value> {
             | FieldType::Date
             | FieldType::Datetime
             | FieldType::Duration
+            | FieldType::File
             | FieldType::List(_),
             _,
         ) => None,
@@ -140,6 +141,7 @@ fn words(ty: &FieldType) -> String {
         FieldType::Datetime => "a time such as `\"2026-01-05T09:00:00Z\"`".to_owned(),
         FieldType::Duration => "a duration such as `\"PT1H30M\"`".to_owned(),
         FieldType::Json => "any JSON".to_owned(),
+        FieldType::File => "a file, which cannot be given by hand".to_owned(),
         FieldType::Choice(choices) => {
             let choices: Vec<_> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
             format!("one of {}", choices.join(", "))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use lf_lang::check::{Catalog, catalog::Described};
-use lf_module::{FieldType, Record, TypeShape, Value};
+use lf_module::{FieldType, File, Record, TypeShape, Value};
 use smol_str::{SmolStr, format_smolstr};
 
 /// By the connection's key and the type.
@@ -34,6 +34,7 @@ fn placeholder(name: &SmolStr, ty: &FieldType) -> Value {
         FieldType::Datetime => Value::DateTime(Timestamp::UNIX_EPOCH),
         FieldType::Duration => Value::Duration(SignedDuration::ZERO),
         FieldType::Json => Value::record(Record::new()),
+        FieldType::File => Value::file(File::seen("", "", &[])),
         FieldType::Choice(choices) => choices.first().map_or(Value::Absent, |choice| Value::Text(choice.clone())),
         FieldType::List(_) => Value::list(Vec::new()),
     }

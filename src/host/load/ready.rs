@@ -116,6 +116,7 @@ pub(crate) fn limits(settings: &LimitSettings) -> Limits {
         calls: settings.calls.unwrap_or(default.calls),
         rows: settings.rows.unwrap_or(default.rows),
         value: settings.value.unwrap_or(default.value),
+        file: settings.file.unwrap_or(default.file),
         journal: settings.journal.unwrap_or(default.journal),
         call: settings.call.unwrap_or(default.call),
         waiting: settings.waiting.unwrap_or(default.waiting),

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
 use super::{
-    Asked, may_send_again,
+    Asked, files, may_send_again,
     sending::{as_write, is_looked_up, over, position, sent, shape, written_type},
     settled,
 };
@@ -214,6 +214,8 @@ impl<'a> Change<'a> {
         created: bool,
     ) -> Result<Settlement, Trouble> {
         let (attempt, service) = (self.attempt, self.attempt.service);
+        // What is read again after a crash does no harm, so the intent comes after it.
+        let write = files::fetched(attempt, self.asked, as_write(self.ty(), sending)).await?;
         let mut call = attempt.call(self.asked.place, Some(sending.idempotency().clone()))?;
         let now = service.clock.now();
         let end = later(now, attempt.allowance());
@@ -229,7 +231,6 @@ impl<'a> Change<'a> {
         let expectations = self.expectations(sending, now);
         // Sent again it may show again, so it is expected again.
         journal.flush(expectations.clone()).await?;
-        let write = as_write(self.ty(), sending);
         let (action, key) = shape(&write);
         attempt.tell(What::Sending {
             spot: attempt.spot(self.asked.place),

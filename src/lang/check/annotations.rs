@@ -102,13 +102,7 @@ fn named(cx: &mut Context<'_>, file: usize, name: &Name) -> Option<Ty> {
         "json" => return Some(Ty::Json),
         "change" => return Some(Ty::Change),
         "absent" => return Some(Ty::Absent),
-        "file" => {
-            cx.report(
-                Diagnostic::error(codes::MOV_NOT_BUILT, name.span, "the type `file` is not built yet")
-                    .help("pass the file's address or its text instead"),
-            );
-            return None;
-        }
+        "file" => return Some(Ty::File),
         _ => {}
     }
     match cx.look_up(file, name) {

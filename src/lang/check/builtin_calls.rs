@@ -112,7 +112,7 @@ impl Body<'_, '_> {
     pub(super) fn takes(&mut self, arg: Expr, takes: Takes, builtin: &str) -> Option<Expr> {
         let kind = arg.ty.kind();
         if takes == Takes::Any {
-            return Some(arg);
+            return self.is_data(arg, &format!("`{builtin}` gives json"));
         }
         if kind == Kind::Json && !matches!(takes, Takes::ListOrJson | Takes::Json) {
             let text = self.cx.slice(arg.span);
@@ -226,8 +226,14 @@ fn reads(builtin: &str, from: Kind, text: &str) -> Option<String> {
                 Kind::Date => "\"2026-01-05\"",
                 Kind::Datetime => "\"2026-01-05T09:00:00Z\"",
                 Kind::Duration => "\"1h30m\"; one that is known is written `1h30m`",
-                Kind::Number | Kind::Text | Kind::Boolean | Kind::Json | Kind::List | Kind::Record | Kind::Absent =>
-                    "\"12.5\"",
+                Kind::Number
+                | Kind::Text
+                | Kind::Boolean
+                | Kind::Json
+                | Kind::File
+                | Kind::List
+                | Kind::Record
+                | Kind::Absent => "\"12.5\"",
             }
         ),
     })

@@ -411,6 +411,7 @@ fn widened(ty: &Ty) -> Ty {
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::File
         | Ty::Choice(_)
         | Ty::Position(_)
         | Ty::Handle(_)
@@ -433,6 +434,7 @@ fn is_settled(ty: &Ty) -> bool {
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::File
         | Ty::Choice(_)
         | Ty::Position(_)
         | Ty::Handle(_)

@@ -36,6 +36,10 @@ impl Body<'_, '_> {
                 self.not_scalar(left, "records are not compared as a whole");
                 None
             }
+            Kind::File => {
+                self.not_scalar(left, "files are not compared");
+                None
+            }
             Kind::List => self.lists_comparable(op_span, left, right),
             Kind::Text => self.choices_meet(left, right),
             Kind::Number | Kind::Boolean | Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::Absent => {
@@ -64,7 +68,15 @@ impl Body<'_, '_> {
         if one != two {
             self.kinds_differ(op_span, left, right);
         } else {
-            self.not_scalar(left, "lists of records are not compared as a whole");
+            if one == Kind::File {
+                self.report(
+                    Diagnostic::error(codes::MOV_FILE_OPAQUE, op_span, "files are not compared")
+                        .also(left.span, self.show(&left.ty))
+                        .help("compare what is known of them: `MAP(files, (file) => file.name)`"),
+                );
+            } else {
+                self.not_scalar(left, "lists of records are not compared as a whole");
+            }
         }
         None
     }
@@ -92,6 +104,7 @@ impl Body<'_, '_> {
             (Kind::List, _) => report.help("to look for a member write `CONTAINS`"),
             (_, Kind::List) => report.help("to look for a member write `IN`"),
             (Kind::Record, _) | (_, Kind::Record) => report.help("name the field of the record that is meant"),
+            (Kind::File, _) | (_, Kind::File) => report.help("a file has `name`, `media_type` and `size`"),
             (_, _) => report.help("compare values of one kind"),
         };
         self.report(report);
@@ -212,6 +225,10 @@ impl Body<'_, '_> {
         }
         if one.is_ordered() || one == Kind::Absent || two == Kind::Absent {
             return Some(());
+        }
+        if one == Kind::File {
+            self.not_scalar(left, "files have no order");
+            return None;
         }
         let shown = self.plain(&left.ty);
         self.report(
@@ -420,7 +437,7 @@ fn converted(kind: Kind, text: &str) -> String {
         Kind::Datetime => format!("`DATETIME({text})`, which may be absent"),
         Kind::Duration => format!("`DURATION({text})`, which may be absent"),
         Kind::Boolean => format!("`{text} == \"true\"`"),
-        Kind::Text | Kind::Json | Kind::List | Kind::Record | Kind::Absent => format!("`{text}`"),
+        Kind::Text | Kind::Json | Kind::File | Kind::List | Kind::Record | Kind::Absent => format!("`{text}`"),
     }
 }
 
@@ -435,7 +452,7 @@ fn as_literal(text: &str, kind: Kind) -> Option<String> {
         }
         Kind::Date => matches!(time::date(text), Value::Date(_)).then(|| format!("DATE({text:?})")),
         Kind::Datetime => matches!(time::datetime(text), Value::DateTime(_)).then(|| format!("DATETIME({text:?})")),
-        Kind::Text | Kind::Json | Kind::List | Kind::Record | Kind::Absent => None,
+        Kind::Text | Kind::Json | Kind::File | Kind::List | Kind::Record | Kind::Absent => None,
     }
 }
 

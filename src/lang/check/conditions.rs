@@ -32,6 +32,7 @@ impl Body<'_, '_> {
             | Ty::Datetime
             | Ty::Duration
             | Ty::Json
+            | Ty::File
             | Ty::Choice(_)
             | Ty::List(_)
             | Ty::Record(_)
@@ -57,9 +58,14 @@ impl Body<'_, '_> {
             Kind::List => report.help(format!("compare its length: `LENGTH({text}) > 0`")),
             Kind::Text => report.help(format!("compare it: `{text} != \"\"`")),
             Kind::Number => report.help(format!("compare it: `{text} != 0`")),
-            Kind::Json | Kind::Record | Kind::Absent | Kind::Boolean | Kind::Date | Kind::Datetime | Kind::Duration => {
-                report.help(format!("test it: `EXISTS {text}`"))
-            }
+            Kind::Json
+            | Kind::File
+            | Kind::Record
+            | Kind::Absent
+            | Kind::Boolean
+            | Kind::Date
+            | Kind::Datetime
+            | Kind::Duration => report.help(format!("test it: `EXISTS {text}`")),
         });
         None
     }
@@ -166,7 +172,11 @@ impl Body<'_, '_> {
         if !can_be_json(&ty) {
             self.report(
                 Diagnostic::error(codes::MOV_AS_TYPE, written.span, format!("json cannot be `{}`", self.show(&ty)))
-                    .label("json holds data, not records of a system")
+                    .label(if relation::holds_file(&ty) {
+                        "json holds data, not files"
+                    } else {
+                        "json holds data, not records of a system"
+                    })
                     .help("ask for a record of fields: `AS <{ name: text }>`"),
             );
             return None;
@@ -210,7 +220,9 @@ impl Body<'_, '_> {
             Kind::Number => Some("0"),
             Kind::Boolean => Some("false"),
             Kind::List => Some("[]"),
-            Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::Record | Kind::Absent => None,
+            Kind::Date | Kind::Datetime | Kind::Duration | Kind::Json | Kind::File | Kind::Record | Kind::Absent => {
+                None
+            }
         };
         let report = match fallback {
             // What stands for a missing value is the author's to say.
@@ -236,7 +248,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Reports a list, record or json where a single value is needed.
+    /// Reports a list, record, file or json where a single value is needed.
     pub(super) fn not_scalar(&mut self, typed: &Expr, needs: &str) {
         let text = self.cx.slice(typed.span);
         let shown = self.show(&typed.ty);
@@ -246,6 +258,13 @@ impl Body<'_, '_> {
                     .label(needs)
                     .help(format!("say what it is first: `{text} AS <text>`"))
             }
+            Kind::File => Diagnostic::error(
+                codes::MOV_FILE_OPAQUE,
+                typed.span,
+                format!("`{text}` is a file, which is only written"),
+            )
+            .label(needs)
+            .help(format!("name what is meant of it: `{text}.name`, `{text}.media_type` or `{text}.size`")),
             Kind::List => Diagnostic::error(codes::MOV_RECORD_NOT_VALUE, typed.span, format!("`{text}` is a list"))
                 .label(format!("{shown}; {needs}"))
                 .help(format!("join its texts: `JOIN({text}, \", \")`")),
@@ -269,7 +288,7 @@ impl Body<'_, '_> {
 /// Whether json can be converted to a type: it is data all the way down.
 fn can_be_json(ty: &Ty) -> bool {
     match ty {
-        Ty::Position(_) | Ty::Handle(_) | Ty::Change => false,
+        Ty::Position(_) | Ty::Handle(_) | Ty::Change | Ty::File => false,
         Ty::List(item) | Ty::Optional(item) => can_be_json(item),
         Ty::Record(fields) => fields.iter().all(|(_, ty)| can_be_json(ty)),
         Ty::Text

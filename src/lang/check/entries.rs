@@ -251,10 +251,11 @@ impl Body<'_, '_> {
     /// The value is one that the field takes; nothing is turned into text silently.
     pub(super) fn fits_field(&mut self, on: &TypeRef, field: &Field, ty: &Ty, value: Expr) -> Option<Expr> {
         if *ty == Ty::Json {
-            return Some(value);
+            return self.is_data(value, &format!("`{}` takes json", field.name));
         }
         let given = value.ty.present().cloned().unwrap_or(Ty::Absent);
-        if given == Ty::Absent || relation::fits(&given, ty, &self.cx.graph) {
+        if given == Ty::Absent || relation::fits(&given, ty, &self.cx.graph) || (field.takes_file && given == Ty::File)
+        {
             return Some(value);
         }
         let text = self.cx.slice(value.span);
@@ -287,6 +288,13 @@ impl Body<'_, '_> {
         )
         .label(shown);
         let report = match (given.kind(), ty.kind()) {
+            (Kind::File, Kind::List) if relation::holds_file(ty) => report.help("a list is written in brackets").fix(
+                format!("write `[{text}]`"),
+                value.span,
+                format!("[{text}]"),
+            ),
+            (Kind::File, _) => report.help("a file is written into a field that takes a file"),
+            (_, Kind::File) => report.help("a file comes from a record of a system: nothing else has bytes"),
             (from, Kind::Text) if from.is_scalar() && *ty == Ty::Text => {
                 let literal = matches!(value.kind, ExprKind::Literal(_));
                 let written = if literal { format!("\"{text}\"") } else { format!("\"${{{text}}}\"") };
@@ -307,6 +315,26 @@ impl Body<'_, '_> {
             (_, _) => report.help(format!("`listen-fire describe` shows the fields of `{on}`")),
         };
         self.report(report);
+        None
+    }
+
+    /// The value holds no file: as json its bytes would be lost.
+    pub(super) fn is_data(&mut self, value: Expr, needs: &str) -> Option<Expr> {
+        if !relation::holds_file(&value.ty) {
+            return Some(value);
+        }
+        let text = self.cx.slice(value.span);
+        let shown = self.show(&value.ty);
+        let what = if value.ty.kind() == Kind::File { "is a file" } else { "holds a file" };
+        self.report(
+            Diagnostic::error(
+                codes::MOV_FILE_OPAQUE,
+                value.span,
+                format!("`{text}` {what}, and json does not hold the bytes of files"),
+            )
+            .label(format!("{shown}; {needs}"))
+            .help("write the file into a field that takes one, or give what is known of it: its `name`, `media_type` and `size`"),
+        );
         None
     }
 

@@ -431,6 +431,7 @@ impl Body<'_, '_> {
             | Kind::Date
             | Kind::Datetime
             | Kind::Json
+            | Kind::File
             | Kind::List
             | Kind::Record
             | Kind::Absent) => {

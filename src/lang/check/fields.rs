@@ -37,7 +37,7 @@ impl Body<'_, '_> {
 
     fn field_ty(&mut self, ty: &Ty, name: &Name) -> Option<Ty> {
         self.offer_fields(name.span, ty);
-        if matches!(ty, Ty::Json | Ty::Change | Ty::Record(_)) {
+        if matches!(ty, Ty::Json | Ty::File | Ty::Change | Ty::Record(_)) {
             self.cx.notes.mention(name.span, Meaning::Part);
         }
         match ty {
@@ -51,6 +51,13 @@ impl Body<'_, '_> {
                 }
                 found
             }
+            Ty::File => {
+                let found = relation::file_field(&name.text);
+                if found.is_none() {
+                    self.no_field("a file", name, relation::FILE_FIELDS.into_iter());
+                }
+                found
+            }
             Ty::Record(fields) => {
                 let found = fields.iter().find(|(field, _)| *field == name.text).map(|(_, ty)| ty.clone());
                 if found.is_none() {
@@ -59,7 +66,7 @@ impl Body<'_, '_> {
                 }
                 found
             }
-            Ty::List(item) if item.kind() == Kind::Record && !item.may_be_absent() => {
+            Ty::List(item) if matches!(item.kind(), Kind::Record | Kind::File) && !item.may_be_absent() => {
                 Some(Ty::List(Box::new(self.field_ty(item, name)?)))
             }
             Ty::Text
@@ -167,6 +174,7 @@ impl Body<'_, '_> {
             | Ty::Datetime
             | Ty::Duration
             | Ty::Json
+            | Ty::File
             | Ty::Choice(_)
             | Ty::List(_)
             | Ty::Optional(_)

@@ -77,6 +77,8 @@ impl relation::Graph for Graph<'_> {
     fn field(&self, of: &TypeRef, handle: bool, name: &str) -> Option<Ty> {
         let field = self.shape(of)?.field(name);
         match field {
+            // Whether it was written as text or as a file is known to that write alone.
+            Some(field) if handle && field.takes_file && !field.readable => None,
             Some(field) if handle => Some(handle_type(field)),
             Some(field) => field.readable.then(|| read_type(field)),
             None => (handle && name == CREATED).then_some(Ty::Boolean),

@@ -209,6 +209,7 @@ impl Body<'_, '_> {
             | Kind::Date
             | Kind::Datetime
             | Kind::Duration
+            | Kind::File
             | Kind::List
             | Kind::Absent => record,
         };
@@ -231,6 +232,7 @@ impl Body<'_, '_> {
             | Kind::Datetime
             | Kind::Duration
             | Kind::Json
+            | Kind::File
             | Kind::Record
             | Kind::Absent => report,
         });

@@ -31,7 +31,8 @@ pub(super) fn literal(expr: &Expr) -> Option<Value> {
             | Value::DateTime(_)
             | Value::List(_)
             | Value::Record(_)
-            | Value::Position(_) => None,
+            | Value::Position(_)
+            | Value::File(_) => None,
         },
         ExprKind::List(items) => items
             .iter()

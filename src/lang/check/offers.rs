@@ -351,6 +351,11 @@ impl Body<'_, '_> {
                 let fields = self.fields_of(ty).unwrap_or_default();
                 fields.into_iter().map(|(name, ty)| offer(&name, Offered::Field, self.show(&ty))).collect()
             }
+            Ty::File => {
+                let of = |name: &'static str| Some((name, relation::file_field(name)?));
+                let fields = relation::FILE_FIELDS.into_iter().filter_map(of);
+                fields.map(|(name, ty)| offer(name, Offered::Field, self.show(&ty))).collect()
+            }
             Ty::Text
             | Ty::Number
             | Ty::Boolean

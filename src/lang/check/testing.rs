@@ -1,7 +1,9 @@
 //! `test "…" { … }`: lines that are proved against the same descriptions as the code. Runs nothing.
 //!
-//! What stands in a line neither reads nor writes; records and paths are `testing/records.rs` and `testing/paths.rs`.
+//! What stands in a line neither reads nor writes; records, the files in them and paths are `testing/records.rs`,
+//! `testing/files.rs` and `testing/paths.rs`.
 
+mod files;
 mod paths;
 mod records;
 

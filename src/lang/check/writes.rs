@@ -227,6 +227,7 @@ impl Body<'_, '_> {
             | Kind::Datetime
             | Kind::Duration
             | Kind::Json
+            | Kind::File
             | Kind::Record
             | Kind::Absent => report,
         });

@@ -55,7 +55,6 @@ codes! {
     MOV_PARSE_HABIT                 Error       Files "1";
     MOV_PARSE_TOO_DEEP              Error       Files "1";
     MOV_PARSE_TOO_LARGE             Error       World "1";
-    MOV_NOT_BUILT                   Error       Files "1";
 
     // names
     MOV_NAME_AMBIGUOUS              Error       Files "1";
@@ -106,6 +105,7 @@ codes! {
     MOV_FIELD_TWICE                 Error       Files "1";
     MOV_FIELD_UNKNOWN               Error       Files "1";
     MOV_FIELD_WRITE_ONLY            Error       Files "1";
+    MOV_FILE_OPAQUE                 Error       Files "1";
     MOV_IF_TYPES                    Error       Files "1";
     MOV_JSON_OPAQUE                 Error       Files "1";
     MOV_LIST_MIXED                  Error       Files "1";
@@ -176,6 +176,7 @@ codes! {
     MOV_TEST_BEFORE                 Error       Files "1";
     MOV_TEST_EFFECT                 Error       Files "1";
     MOV_TEST_FAILED                 Error       World "1";
+    MOV_TEST_FILE                   Error       Files "1";
     MOV_TEST_FAILS                  Error       Files "1";
     MOV_TEST_FIRES_NOTHING          Warning     Files "1";
     MOV_TEST_NEVER                  Error       Files "1";

@@ -460,6 +460,13 @@ impl Plan {
         self.connections.get(id.0 as usize)
     }
 
+    /// The connection of this identity, as values of it name it.
+    #[must_use]
+    pub fn connection_by_key(&self, key: &str) -> Option<ConnectionId> {
+        let place = self.connections.iter().position(|connection| connection.key.as_str() == key)?;
+        u32::try_from(place).ok().map(ConnectionId)
+    }
+
     #[must_use]
     pub fn function(&self, index: FunctionIndex) -> Option<&Function> {
         self.functions.get(index.0 as usize)

@@ -465,6 +465,7 @@ fn described(ty: &Ty) -> Option<&TypeRef> {
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::File
         | Ty::Choice(_)
         | Ty::List(_)
         | Ty::Record(_)

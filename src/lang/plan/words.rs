@@ -12,6 +12,7 @@ pub(super) fn ty(ty: &Ty, path: &dyn Fn(&TypeRef) -> String) -> String {
         Ty::Datetime => "datetime".to_owned(),
         Ty::Duration => "duration".to_owned(),
         Ty::Json => "json".to_owned(),
+        Ty::File => "file".to_owned(),
         Ty::Choice(members) => members.iter().map(|member| format!("\"{member}\"")).collect::<Vec<_>>().join(" | "),
         Ty::List(inner) => match inner.as_ref() {
             Ty::Optional(_) | Ty::Choice(_) => format!("({})[]", self::ty(inner, path)),
@@ -22,6 +23,7 @@ pub(super) fn ty(ty: &Ty, path: &dyn Fn(&TypeRef) -> String) -> String {
             | Ty::Datetime
             | Ty::Duration
             | Ty::Json
+            | Ty::File
             | Ty::List(_)
             | Ty::Record(_)
             | Ty::Position(_)

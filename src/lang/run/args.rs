@@ -102,6 +102,7 @@ fn argument(plan: &Plan, catalog: &Catalog, ty: &Ty, value: &Value, name: &str) 
             Ok(Value::record(record))
         }
         Ty::Change => change(value, name),
+        Ty::File => Err(format!("`{name}` is a file, which cannot be given as JSON")),
         Ty::Duration => {
             let length = value.as_text().map(time::duration).unwrap_or_default();
             present(length, name, "a duration such as \"1h30m\"", value)
@@ -194,6 +195,7 @@ fn field_type(ty: &FieldType) -> Ty {
         FieldType::Datetime => Ty::Datetime,
         FieldType::Duration => Ty::Duration,
         FieldType::Json => Ty::Json,
+        FieldType::File => Ty::File,
         FieldType::Choice(members) => Ty::Choice(members.clone()),
         FieldType::List(inner) => Ty::List(Box::new(field_type(inner))),
     }

@@ -18,8 +18,10 @@ pub(crate) mod time;
 use jiff::Timestamp;
 use lf_module::{
     error::Kind,
+    file::File,
     value::{Record, Value},
 };
+use smol_str::SmolStr;
 
 use super::{
     io::{Failure, FailureKind},
@@ -276,7 +278,8 @@ impl<'a> Eval<'a> {
                         | Value::Date(_)
                         | Value::DateTime(_)
                         | Value::Duration(_)
-                        | Value::List(_) => None,
+                        | Value::List(_)
+                        | Value::File(_) => None,
                     };
                     let misfit = || drift(format!("`...` needs a record; it is {}", scalar::kind(&value)));
                     let fields = fields.ok_or_else(misfit)?;
@@ -303,10 +306,25 @@ impl<'a> Eval<'a> {
 }
 
 fn one_field(base: &Value, field: &Field) -> Result<Value, Failure> {
-    let value = base.field(&field.name).cloned().unwrap_or_default();
+    let value = if let Value::File(file) = base {
+        of_file(file, &field.name)
+    } else {
+        base.field(&field.name).cloned().unwrap_or_default()
+    };
     match &field.expect {
         Some(expected) if !shape::is_kind(&value, &expected.ty) => Err(broken_promise(&value, field, expected)),
         Some(_) | None => Ok(value),
+    }
+}
+
+/// What can be read off a file.
+fn of_file(file: &File, name: &str) -> Value {
+    let text = |text: &Option<SmolStr>| text.clone().map_or(Value::Absent, Value::Text);
+    match name {
+        "name" => text(&file.name),
+        "media_type" => text(&file.media_type),
+        "size" => i64::try_from(file.size).map_or(Value::Absent, Value::from),
+        _ => Value::Absent,
     }
 }
 
@@ -333,6 +351,7 @@ fn described(ty: &Ty) -> &'static str {
         Ty::Duration => "a duration",
         Ty::List(_) | Ty::EmptyList => "a list",
         Ty::Record(_) | Ty::Position(_) | Ty::Handle(_) | Ty::Change => "a record",
+        Ty::File => "a file",
         Ty::Json | Ty::Optional(_) | Ty::Absent => "any value",
     }
 }

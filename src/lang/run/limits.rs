@@ -54,6 +54,7 @@ fn weigh(value: &Value, left: &mut usize, depth: usize) -> Result<(), Failure> {
         | Value::DateTime(_)
         | Value::Duration(_) => 8,
         Value::Text(text) => text.len() + 2,
+        Value::File(file) => 64 + file.token.len() + file.connection.len(),
         Value::List(items) => {
             for item in items.iter() {
                 weigh(item, left, depth)?;

@@ -333,7 +333,8 @@ fn append(state: &mut RunState, slot: Slot, value: Value, all: bool) -> Result<(
         | Value::Duration(_)
         | Value::List(_)
         | Value::Record(_)
-        | Value::Position(_) => list.push(value),
+        | Value::Position(_)
+        | Value::File(_) => list.push(value),
     }
     limits::members(list.len())
 }

@@ -107,10 +107,6 @@ impl Reader<'_> {
         self.report(problem);
     }
 
-    pub(super) fn not_built(&mut self, span: Span, headline: &str) {
-        self.report(Diagnostic::error(codes::MOV_NOT_BUILT, span, headline));
-    }
-
     fn is_type(&mut self, node: Node<'_>, operand: Built) -> Built {
         let test_span = self.span(&node);
         let span = operand.expr.span.to(test_span);

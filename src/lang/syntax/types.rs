@@ -95,10 +95,6 @@ impl Reader<'_> {
                 self.report(problem.fix("write `absent`", name.span, "absent"));
                 TypeKind::Absent
             }
-            "file" => {
-                self.not_built(name.span, "the type `file` is not built yet");
-                TypeKind::Bad
-            }
             _ => TypeKind::Name(name),
         }
     }

@@ -9,9 +9,15 @@ const LISTED: usize = 6;
 #[must_use]
 pub fn show(ty: &Ty, connection: &dyn Fn(ConnectionId) -> String) -> String {
     match ty {
-        Ty::Text | Ty::Number | Ty::Boolean | Ty::Date | Ty::Datetime | Ty::Duration | Ty::Json | Ty::Absent => {
-            ty.kind().word().to_owned()
-        }
+        Ty::Text
+        | Ty::Number
+        | Ty::Boolean
+        | Ty::Date
+        | Ty::Datetime
+        | Ty::Duration
+        | Ty::Json
+        | Ty::File
+        | Ty::Absent => ty.kind().word().to_owned(),
         Ty::Change => "change".to_owned(),
         Ty::EmptyList => "an empty list".to_owned(),
         Ty::Choice(members) if members.len() > LISTED => format!("a choice of {} texts", members.len()),

@@ -26,6 +26,7 @@ pub fn fits(from: &Ty, to: &Ty, graph: &dyn Graph) -> bool {
             | Ty::Datetime
             | Ty::Duration
             | Ty::Json
+            | Ty::File
             | Ty::Choice(_)
             | Ty::List(_)
             | Ty::Record(_)
@@ -103,3 +104,39 @@ pub fn change_field(name: &str) -> Option<Ty> {
 
 /// The names of the fields of a change; the last one is `by`.
 pub const CHANGE_FIELDS: [&str; 5] = ["kind", "fields", "before", "at", "by"];
+
+/// What can be read off a file.
+#[must_use]
+pub fn file_field(name: &str) -> Option<Ty> {
+    FILE_FIELDS.contains(&name).then(|| match name {
+        "size" => Ty::Number,
+        _ => Ty::Text.optional(),
+    })
+}
+
+/// The names of what can be read off a file; all but `size` may be absent.
+pub const FILE_FIELDS: [&str; 3] = ["name", "media_type", "size"];
+
+/// Whether a file is a part of such a value, so that it is no data.
+#[must_use]
+pub fn holds_file(ty: &Ty) -> bool {
+    match ty {
+        Ty::File => true,
+        Ty::List(inner) | Ty::Optional(inner) => holds_file(inner),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_file(ty)),
+        Ty::Text
+        | Ty::Number
+        | Ty::Boolean
+        | Ty::Date
+        | Ty::Datetime
+        | Ty::Duration
+        | Ty::Json
+        | Ty::Choice(_)
+        // Of another record it is a field of that: as data it is what is known of it.
+        | Ty::Position(_)
+        | Ty::Handle(_)
+        | Ty::Change
+        | Ty::Absent
+        | Ty::EmptyList => false,
+    }
+}

@@ -100,7 +100,8 @@ pub(super) fn record(text: &str) -> Result<Record, StoreError> {
             | Value::DateTime(_)
             | Value::Duration(_)
             | Value::List(_)
-            | Value::Position(_),
+            | Value::Position(_)
+            | Value::File(_),
         )
         | Err(_) => Err(damaged("a record")),
     }

@@ -1,7 +1,7 @@
 //! [`Value`] to the journal's JSON and back, without loss.
 //!
 //! What plain JSON holds is written plainly; the rest is an object with one key that starts with `$`:
-//! `{"$date":"2026-01-05"}`, `{"$at":…}`, `{"$for":…}` and `{"$pos":{…}}`. A record whose first key starts
+//! `{"$date":"2026-01-05"}`, `{"$at":…}`, `{"$for":…}`, `{"$pos":[…]}` and `{"$file":[…]}`, of a file never its bytes. A record whose first key starts
 //! with `$` is wrapped as `{"$rec":{…}}`, so that no data can pass for a tag.
 
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     call::Key,
+    file::File,
     value::{Position, Record, Value},
 };
 
@@ -74,6 +75,20 @@ fn write(out: &mut String, value: &Value) {
             object(out, &position.fields);
             out.push_str("]}");
         }
+        Value::File(file) => {
+            out.push_str("{\"$file\":[");
+            string(out, &file.connection);
+            out.push(',');
+            string(out, &file.token);
+            for text in [&file.name, &file.media_type, &file.digest] {
+                out.push(',');
+                match text {
+                    Some(text) => string(out, text),
+                    None => out.push_str("null"),
+                }
+            }
+            put(out, format_args!(",{}]}}", file.size));
+        }
     }
 }
 
@@ -111,7 +126,8 @@ fn untag(value: Value) -> Result<Value, JsonError> {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::Position(_) => Ok(value),
+        | Value::Position(_)
+        | Value::File(_) => Ok(value),
     }
 }
 
@@ -130,6 +146,7 @@ fn tagged(tag: &SmolStr, inner: Value) -> Result<Value, JsonError> {
             fields(Arc::unwrap_or_clone(record)).map(Value::record)
         }
         "$pos" => position(&inner),
+        "$file" => file(&inner).ok_or(JsonError::Tag("a bad file")),
         _ => Err(JsonError::Tag("an unknown tag")),
     }
 }
@@ -143,4 +160,22 @@ fn position(inner: &Value) -> Result<Value, JsonError> {
     let key = key.as_text().map(|key| Key(key.into()));
     let fields = fields(Record::clone(record))?;
     Ok(Value::Position(Arc::new(Position { connection: connection.clone(), ty: ty.clone(), key, fields })))
+}
+
+fn file(inner: &Value) -> Option<Value> {
+    let Value::List(parts) = inner else { return None };
+    let [Value::Text(connection), Value::Text(token), name, media_type, digest, Value::Number(size)] = parts.as_slice()
+    else {
+        return None;
+    };
+    let text = |value: &Value| value.as_text().map(SmolStr::from);
+    Some(Value::file(File {
+        connection: connection.clone(),
+        token: token.clone(),
+        name: text(name),
+        media_type: text(media_type),
+        size: size.to_string().parse().ok()?,
+        digest: text(digest),
+        bytes: None,
+    }))
 }

@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use super::{JsonError, Limits, canonical, decode, encode, plain, read, read_with};
 use crate::{
     call::Key,
+    file::File,
     number::Number,
     value::{Position, Record, Value},
 };
@@ -99,6 +100,11 @@ fn value() -> impl Strategy<Value = Value> {
             (name(), name(), prop::option::of(name()), record).prop_map(|(connection, ty, key, fields)| {
                 Value::Position(Arc::new(Position { connection, ty, key: key.map(Key), fields }))
             }),
+            (name(), name(), prop::option::of(name()), prop::option::of(name()), any::<Vec<u8>>()).prop_map(
+                |(connection, token, name, media_type, bytes)| {
+                    Value::file(File { name, media_type, ..File::seen(connection, token, &bytes) })
+                }
+            ),
         ]
     })
 }
@@ -244,5 +250,20 @@ fn data_never_passes_for_a_tag() {
 fn a_tag_that_is_not_ours_is_refused() {
     for text in [r#"{"$new":1}"#, r#"{"$date":"someday"}"#, r#"{"$pos":[1]}"#, r#"{"$rec":1}"#, r#"{"$at":1,"x":2}"#] {
         assert!(decode(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn of_a_file_the_journal_keeps_the_handle_and_never_the_bytes() {
+    let bytes = Some(Arc::new(b"hello".to_vec()));
+    let file = File { name: Some("a.txt".into()), ..File::seen("crm", "7", b"hello") };
+    let sent = Value::file(File { bytes, ..file.clone() });
+    let text = encode(&Value::list(vec![sent.clone()]));
+    assert_eq!(decode(&text).unwrap(), Value::list(vec![Value::file(file)]));
+    for text in [text, plain(&sent), canonical(&sent)] {
+        assert!(!text.contains("hello") && !text.contains("aGVsbG8"), "{text}");
+    }
+    for bad in ["{\"$file\":[]}", "{\"$file\":[\"crm\",\"7\",null,null,null,-1]}"] {
+        assert_eq!(decode(bad), Err(JsonError::Tag("a bad file")), "{bad}");
     }
 }

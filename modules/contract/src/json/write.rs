@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use smol_str::SmolStr;
 
 use super::special;
-use crate::value::{Record, Value};
+use crate::{
+    file::File,
+    value::{Record, Value},
+};
 
 /// Plain JSON, keys in their order: dates as ISO 8601, instants as RFC 3339, durations as ISO 8601,
-/// a position as its fields.
+/// a position as its fields, a file as what is known of it.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     let mut out = String::new();
@@ -55,7 +58,24 @@ fn write(out: &mut String, value: &Value, sorted: bool) {
         }
         Value::Record(record) => object(out, record, sorted),
         Value::Position(position) => object(out, &position.fields, sorted),
+        Value::File(file) => self::file(out, file, sorted),
     }
+}
+
+/// What is known of a file, in the order of the alphabet; where two are compared, also what tells their bytes apart.
+fn file(out: &mut String, file: &File, sorted: bool) {
+    out.push('{');
+    let digest = file.digest.as_ref().filter(|_| sorted);
+    let known = [("digest", digest), ("media_type", file.media_type.as_ref()), ("name", file.name.as_ref())];
+    for (name, text) in known {
+        if let Some(text) = text {
+            string(out, name);
+            out.push(':');
+            string(out, text);
+            out.push(',');
+        }
+    }
+    put(out, format_args!("\"size\":{}}}", file.size));
 }
 
 fn object(out: &mut String, record: &Record, sorted: bool) {

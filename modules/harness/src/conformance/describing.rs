@@ -40,7 +40,7 @@ fn whole(shape: &TypeShape, description: &Description) -> Option<String> {
     let mut named = vec![("key", shape.key.iter().cloned().collect::<Vec<_>>()), ("pin", pins(&shape.pins))];
     named.extend(shape.find_by.iter().map(|set| ("find_by", set.clone())));
     named.extend(shape.listenable.iter().map(|listening| ("pin of a listen", pins(&listening.pins))));
-    for (what, names) in named {
+    for (what, names) in &named {
         if let Some(name) = names.iter().find(|name| shape.field(name).is_none()) {
             return Some(format!("the {what} `{name}` is no field"));
         }
@@ -57,7 +57,15 @@ fn whole(shape: &TypeShape, description: &Description) -> Option<String> {
     if (shape.updatable || shape.deletable || shape.listenable.is_some()) && shape.key.is_none() {
         return Some("its records change, but it has no key to tell them apart".to_owned());
     }
+    for (what, name) in named.iter().flat_map(|(what, names)| names.iter().map(move |name| (what, name))) {
+        if shape.field(name).is_some_and(|field| field.ty == FieldType::File) {
+            return Some(format!("the {what} `{name}` is a file, which tells nothing apart"));
+        }
+    }
     for field in &shape.fields {
+        if field.takes_file && !(field.writable && field.ty == FieldType::Text) {
+            return Some(format!("`{}` takes a file, but is no text that is written", field.name));
+        }
         if matches!(&field.ty, FieldType::Choice(members) if members.is_empty()) {
             return Some(format!("`{}` is a choice of nothing", field.name));
         }

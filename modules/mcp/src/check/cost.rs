@@ -50,7 +50,8 @@ pub(super) fn linear(schema: &Value) -> bool {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::Position(_) => true,
+        | Value::Position(_)
+        | Value::File(_) => true,
     }
 }
 

@@ -52,7 +52,8 @@ impl<'a> Node<'a, Values> for &'a Value {
             | Value::Date(_)
             | Value::DateTime(_)
             | Value::Duration(_)
-            | Value::List(_) => None,
+            | Value::List(_)
+            | Value::File(_) => None,
         }
     }
 
@@ -66,6 +67,8 @@ impl<'a> Node<'a, Values> for &'a Value {
             Value::Date(date) => Some(Cow::Owned(date.to_string())),
             Value::DateTime(instant) => Some(Cow::Owned(instant.to_string())),
             Value::Duration(length) => Some(Cow::Owned(length.to_string())),
+            // None comes here: an argument holds the bytes of a file as text.
+            Value::File(file) => Some(Cow::Owned(file.called())),
             Value::Absent
             | Value::Bool(_)
             | Value::Number(_)
@@ -96,7 +99,9 @@ impl<'a> Node<'a, Values> for &'a Value {
             Value::Absent => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
             Value::Number(_) => JsonType::Number,
-            Value::Text(_) | Value::Date(_) | Value::DateTime(_) | Value::Duration(_) => JsonType::String,
+            Value::Text(_) | Value::Date(_) | Value::DateTime(_) | Value::Duration(_) | Value::File(_) => {
+                JsonType::String
+            }
             Value::List(_) => JsonType::Array,
             Value::Record(_) | Value::Position(_) => JsonType::Object,
         }
@@ -164,9 +169,13 @@ pub(super) fn in_range(value: &Value) -> bool {
         Value::List(items) => items.iter().all(in_range),
         Value::Record(record) => record.iter().all(|(_, value)| in_range(value)),
         Value::Position(position) => position.fields.iter().all(|(_, value)| in_range(value)),
-        Value::Absent | Value::Bool(_) | Value::Text(_) | Value::Date(_) | Value::DateTime(_) | Value::Duration(_) => {
-            true
-        }
+        Value::Absent
+        | Value::Bool(_)
+        | Value::Text(_)
+        | Value::Date(_)
+        | Value::DateTime(_)
+        | Value::Duration(_)
+        | Value::File(_) => true,
     }
 }
 

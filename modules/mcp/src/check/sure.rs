@@ -35,7 +35,8 @@ impl Walk<'_> {
             | Value::DateTime(_)
             | Value::Duration(_)
             | Value::List(_)
-            | Value::Position(_) => false,
+            | Value::Position(_)
+            | Value::File(_) => false,
         }
     }
 
@@ -130,6 +131,7 @@ fn ordinary(value: &Value) -> bool {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::Position(_) => true,
+        | Value::Position(_)
+        | Value::File(_) => true,
     }
 }

@@ -20,7 +20,8 @@ pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value>
             | Value::Date(_)
             | Value::DateTime(_)
             | Value::Duration(_)
-            | Value::Position(_) => None,
+            | Value::Position(_)
+            | Value::File(_) => None,
         }
     })
 }

@@ -1,7 +1,8 @@
 //! One property's schema to one field type:
 //!
 //! string → text; string with `format: date` → date; number, integer → number; boolean → boolean; a
-//! string enum → a choice; an array of one of these → a list of it; anything else → json. A `null`
+//! string enum → a choice; a string that is base64 → a file, which its property turns into a text;
+//! an array of one of these → a list of it; anything else → json. A `null`
 //! alternative is dropped.
 
 use lf_module::{FieldType, Value};
@@ -31,7 +32,8 @@ impl<'a> Reader<'a, '_, '_> {
             | Value::DateTime(_)
             | Value::Duration(_)
             | Value::List(_)
-            | Value::Position(_) => {
+            | Value::Position(_)
+            | Value::File(_) => {
                 self.warnings.at(at, "it is not the schema of a value; taken as json");
                 return JSON;
             }
@@ -68,8 +70,12 @@ impl<'a> Reader<'a, '_, '_> {
         }
         let ty = match declared.as_slice() {
             ["string"] => {
-                let date = schema.field("format").and_then(Value::as_text) == Some("date");
-                if date { FieldType::Date } else { FieldType::Text }
+                let word = |key: &str| schema.field(key).and_then(Value::as_text);
+                match (word("format"), word("contentEncoding")) {
+                    (Some("date"), _) => FieldType::Date,
+                    (_, Some("base64")) | (Some("byte" | "binary"), None) => FieldType::File,
+                    (_, _) => FieldType::Text,
+                }
             }
             ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => FieldType::Number,
             ["boolean"] => FieldType::Boolean,
@@ -93,6 +99,7 @@ impl<'a> Reader<'a, '_, '_> {
             (FieldType::Json | FieldType::List(_) | FieldType::Datetime | FieldType::Duration, _) | (_, true) => {
                 FieldType::Json
             }
+            (FieldType::File, false) => FieldType::List(Box::new(FieldType::Text)),
             (
                 plain @ (FieldType::Text
                 | FieldType::Number
@@ -136,7 +143,8 @@ impl<'a> Reader<'a, '_, '_> {
                 (FieldType::Json, ty) => found = (ty, null),
                 (known, ty) if *known == ty => {}
                 (FieldType::Text, choice @ FieldType::Choice(_)) => found.0 = choice,
-                (FieldType::Choice(_), FieldType::Text) => {}
+                (FieldType::Text, file @ FieldType::File) => found.0 = file,
+                (FieldType::Choice(_) | FieldType::File, FieldType::Text) => {}
                 _ => return (FieldType::Json, false),
             }
         }
@@ -150,7 +158,10 @@ pub(super) fn either(left: &FieldType, right: &FieldType) -> Option<FieldType> {
         let more = right.iter().filter(|value| !left.contains(value));
         return Some(FieldType::Choice(left.iter().chain(more).cloned().collect()));
     }
-    (left == right).then(|| left.clone())
+    match (left, right) {
+        (FieldType::File, FieldType::Text) | (FieldType::Text, FieldType::File) => Some(FieldType::Text),
+        (left, right) => (left == right).then(|| left.clone()),
+    }
 }
 
 /// Whether a schema may be one of an object.

@@ -86,7 +86,8 @@ fn shape(shape: &TypeShape) -> Vec<String> {
         let (name, ty) = (&field.name, written_type(&field.ty));
         if argument(name) {
             let required = field.required || shape.pin(name).is_some_and(|pin| pin.required);
-            lines.push(format!("=   in {name}: {ty}{}", if required { ", required" } else { "" }));
+            let file = if field.takes_file { " or file" } else { "" };
+            lines.push(format!("=   in {name}: {ty}{file}{}", if required { ", required" } else { "" }));
         } else if name != "text" && name != "content" {
             lines.push(format!("=   out {name}: {ty}{}", if field.doubtful { ", may be missing" } else { "" }));
         }
@@ -104,6 +105,7 @@ fn written_type(ty: &FieldType) -> String {
         FieldType::Boolean => "boolean".to_owned(),
         FieldType::Date => "date".to_owned(),
         FieldType::Json => "json".to_owned(),
+        FieldType::File => "file".to_owned(),
         FieldType::Choice(values) => format!("choice {}", values.join("|")),
         FieldType::List(inner) => format!("list of {}", written_type(inner)),
         FieldType::Datetime | FieldType::Duration => "a type that the page does not have".to_owned(),

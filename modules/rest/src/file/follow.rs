@@ -62,6 +62,7 @@ pub(super) fn read(mut table: Table<'_>, schema: &Schema, problems: &mut Problem
                     | FieldType::Boolean
                     | FieldType::Duration
                     | FieldType::Json
+                    | FieldType::File
                     | FieldType::Choice(_)
                     | FieldType::List(_),
                 )

@@ -151,6 +151,12 @@ impl Kind<'_> {
             }
             inner.finish(problems);
         }
+        let held = schema.properties.iter().find(|property| property.holds_file() && !property.write_only);
+        if let Some(file) = held.filter(|_| get.is_none() && !problems.has_errors()) {
+            let message =
+                format!("`{}` is a file, whose record is read again for its bytes: that needs `get`", file.name);
+            problems.error_with(&table.span, message, "declare `get`, or mark the property `writeOnly`");
+        }
         table.finish(problems);
 
         Some(Type {

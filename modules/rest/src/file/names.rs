@@ -8,7 +8,7 @@ use crate::{
     model::{Body, List, Request},
     pointer::Pointer,
     problem::Problems,
-    schema::{Lead, Schema},
+    schema::{Lead, Property, Schema},
 };
 
 /// The field that identifies a record.
@@ -30,6 +30,7 @@ pub(super) fn key(schema: &Schema, name: &At<String>, problems: &mut Problems) -
         | FieldType::Datetime
         | FieldType::Duration
         | FieldType::Json
+        | FieldType::File
         | FieldType::List(_) => {
             problems.error(&name.span, format!("the key `{}` has to be text or a number", name.value));
         }
@@ -102,6 +103,10 @@ pub(super) fn find_by(
                     name.value,
                     known,
                 );
+            }
+            if schema.property(name.value).is_some_and(Property::holds_file) {
+                let message = format!("`{}` is a file, and nothing is found by what a file holds", name.value);
+                problems.error_with(&name.span, message, "take it out");
             }
             if let Some(parameter) = table::text(node, "a parameter of `find_by`", problems) {
                 fields.push((name.value.into(), parameter.value));

@@ -34,6 +34,7 @@ pub(super) fn complete(ty: &mut Type, created: bool) {
             optional: !property.required || property.nullable,
             doubtful: false,
             clearable: updatable && property.nullable && !property.read_only,
+            takes_file: false,
         })
         .collect();
     shape.key.clone_from(&ty.key);

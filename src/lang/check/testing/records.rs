@@ -3,7 +3,7 @@
 use lf_module::schema::{Field, TypeShape};
 use smol_str::SmolStr;
 
-use super::Ask;
+use super::{Ask, files::Stated};
 use crate::{
     check::{
         body::Body,
@@ -157,7 +157,11 @@ impl Body<'_, '_> {
             );
             return None;
         }
-        self.fits_field(on, field, &Ty::from(&field.ty), value)
+        let value = self.stated_file(field, value)?;
+        match value {
+            Stated::File(value) => Some(value),
+            Stated::Other(value) => self.fits_field(on, field, &Ty::from(&field.ty), value),
+        }
     }
 
     fn test_spread(

@@ -247,6 +247,7 @@ fn position(ty: &Ty) -> Option<&TypeRef> {
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::File
         | Ty::Choice(_)
         | Ty::Record(_)
         | Ty::Handle(_)

@@ -43,6 +43,7 @@ impl World<'_> {
             FieldType::Date => json::decode("{\"$date\":\"2026-01-05\"}").unwrap(),
             FieldType::Datetime => json::decode("{\"$at\":\"2026-01-04T23:30:00Z\"}").unwrap(),
             FieldType::Duration => json::decode("{\"$for\":\"PT1H\"}").unwrap(),
+            FieldType::File => json::decode(r#"{"$file":["crm","t","a.txt",null,null,3]}"#).unwrap(),
             FieldType::Json if mixed.is_multiple_of(3) => Value::Absent,
             FieldType::Json => {
                 let text = format!("{{\"score\":{},\"tags\":[\"b\",\"a\",\"b\"],\"since\":\"2026-01-01\"}}", mixed % 5);

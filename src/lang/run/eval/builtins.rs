@@ -145,6 +145,7 @@ fn work(value: &Value) -> usize {
         | Value::Number(_)
         | Value::Date(_)
         | Value::DateTime(_)
-        | Value::Duration(_) => 0,
+        | Value::Duration(_)
+        | Value::File(_) => 0,
     }
 }

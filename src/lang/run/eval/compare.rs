@@ -51,6 +51,7 @@ fn same(scratch: &mut Scratch, left: &Value, right: &Value, depth: usize) -> Res
         (Value::Date(left), Value::Date(right)) => Ok(left == right),
         (Value::DateTime(left), Value::DateTime(right)) => Ok(left == right),
         (Value::Duration(left), Value::Duration(right)) => Ok(left == right),
+        (Value::File(left), Value::File(right)) => Ok(left == right || left.is_like(right)),
         _ => Ok(false),
     }
 }

@@ -24,7 +24,8 @@ pub(super) fn keys(value: &Value) -> Result<Value, Failure> {
         | Value::Date(_)
         | Value::DateTime(_)
         | Value::Duration(_)
-        | Value::List(_) => None,
+        | Value::List(_)
+        | Value::File(_) => None,
     };
     limits::list(fields.into_iter().flat_map(Record::iter).map(|(name, _)| Value::text(name.clone())).collect())
 }

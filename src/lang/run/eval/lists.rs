@@ -141,6 +141,10 @@ fn identity(value: &Value) -> String {
         }
         Value::Record(record) => fields(record),
         Value::Position(position) => fields(&position.fields),
+        Value::File(file) => match &file.digest {
+            Some(_) => json::canonical(value),
+            None => json::encode(value),
+        },
         Value::Absent | Value::Bool(_) => json::canonical(value),
     }
 }

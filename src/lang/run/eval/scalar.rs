@@ -20,6 +20,7 @@ pub(in crate::run) fn kind(value: &Value) -> &'static str {
         Value::Duration(_) => "a duration",
         Value::List(_) => "a list",
         Value::Record(_) | Value::Position(_) => "a record",
+        Value::File(_) => "a file",
     }
 }
 
@@ -32,7 +33,7 @@ pub(in crate::run) fn write(out: &mut String, value: &Value) -> Result<(), Failu
         Value::Date(date) => write!(out, "{date}"),
         Value::DateTime(instant) => write!(out, "{instant}"),
         Value::Duration(length) => out.write_str(&duration(*length)),
-        Value::Absent | Value::List(_) | Value::Record(_) | Value::Position(_) => {
+        Value::Absent | Value::List(_) | Value::Record(_) | Value::Position(_) | Value::File(_) => {
             return Err(drift(format!("only a scalar can become text; it is {}", kind(value))));
         }
     };

@@ -23,6 +23,7 @@ pub(super) fn is_kind(value: &Value, ty: &Ty) -> bool {
         Ty::List(_) | Ty::EmptyList => matches!(value, Value::List(_)),
         Ty::Record(_) | Ty::Change => matches!(value, Value::Record(_) | Value::Position(_)),
         Ty::Position(_) | Ty::Handle(_) => matches!(value, Value::Position(_)),
+        Ty::File => matches!(value, Value::File(_)),
         Ty::Json => true,
         Ty::Optional(inner) => value.is_absent() || is_kind(value, inner),
         Ty::Absent => value.is_absent(),
@@ -67,6 +68,7 @@ pub(super) fn fits(plan: Option<&Plan>, value: &Value, ty: &Ty, depth: usize) ->
         | Ty::Datetime
         | Ty::Duration
         | Ty::Json
+        | Ty::File
         | Ty::Choice(_)
         | Ty::Change
         | Ty::Absent => Ok(is_kind(value, ty)),
@@ -110,7 +112,7 @@ pub(in crate::run) fn convert(value: &Value, ty: &Ty, depth: usize) -> Result<Op
         Ty::Text | Ty::Number | Ty::Boolean | Ty::Duration | Ty::Json | Ty::Choice(_) | Ty::Absent | Ty::EmptyList => {
             fits(None, value, ty, depth)?.then(|| value.clone())
         }
-        Ty::Position(_) | Ty::Handle(_) | Ty::Change => None,
+        Ty::Position(_) | Ty::Handle(_) | Ty::Change | Ty::File => None,
     })
 }
 

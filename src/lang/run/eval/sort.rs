@@ -31,7 +31,7 @@ impl SortKey {
             Value::Date(date) => Self::Date(*date),
             Value::DateTime(instant) => Self::DateTime(*instant),
             Value::Duration(length) => Self::Duration(*length),
-            Value::List(_) | Value::Record(_) | Value::Position(_) => {
+            Value::List(_) | Value::Record(_) | Value::Position(_) | Value::File(_) => {
                 return Err(drift(format!("nothing is sorted by {}", scalar::kind(value))));
             }
         })

@@ -105,7 +105,8 @@ fn sift(plan: &Plan, state: &mut RunState, sift: &Sift, records: Vec<Value>) -> 
                 | Value::Duration(_)
                 | Value::List(_)
                 | Value::Record(_)
-                | Value::Position(_) => return Err(damaged("a WHERE is not a boolean")),
+                | Value::Position(_)
+                | Value::File(_) => return Err(damaged("a WHERE is not a boolean")),
             }
         }
         let mut keys = Vec::with_capacity(sift.order.len());

@@ -55,6 +55,7 @@ pub(super) fn lit(value: impl Into<Value>) -> Expr {
         Value::Duration(_) => Ty::Duration,
         Value::List(_) => Ty::List(Box::new(Ty::Json)),
         Value::Record(_) | Value::Position(_) => Ty::Json,
+        Value::File(_) => Ty::File,
     };
     expr(ty, ExprKind::Literal(value))
 }

@@ -135,6 +135,7 @@ fn catalog() -> Catalog {
         optional,
         doubtful: false,
         clearable: false,
+        takes_file: false,
     };
     let company = TypeShape {
         name: "Company".into(),
