@@ -5,12 +5,14 @@
 //! everything else is still read, and what could not be read stands in the tree as `Bad`.
 
 mod closures;
+mod edited;
 mod errors;
 mod exprs;
 mod habits;
 mod hops;
 mod items;
 mod literals;
+mod moved;
 mod operators;
 mod pairs;
 mod scan;
@@ -25,6 +27,7 @@ pub mod tokens;
 
 pub(crate) use closures::closure_place;
 pub(crate) use habits::operand;
+pub use edited::parse_edited;
 pub(crate) use waits::FORMS;
 
 use std::{
@@ -51,7 +54,6 @@ pub struct Parsed {
 /// Reads one file. Never fails: a broken file is a tree with `Bad` in it, and problems.
 #[must_use]
 pub fn parse(file: &SourceFile) -> Parsed {
-    let mut tree = ast::File { source: file.id, items: Vec::new(), comments: Vec::new() };
     if file.text.len() > MOST_BYTES {
         let problem = Diagnostic::error(
             codes::MOV_PARSE_TOO_LARGE,
@@ -59,19 +61,29 @@ pub fn parse(file: &SourceFile) -> Parsed {
             format!("a file holds at most {} MiB", MOST_BYTES >> 20),
         )
         .help("split it, and `import` the parts");
+        let tree = ast::File { source: file.id, items: Vec::new(), comments: Vec::new() };
         return Parsed { file: tree, problems: vec![problem] };
     }
+    gather(file, scan::scan(file), |_, _, _| None)
+}
+
+/// Reads the declarations of a text that was looked at, but for those that are known already.
+fn gather(
+    file: &SourceFile,
+    mut scan: scan::Scan,
+    mut known: impl FnMut(usize, &scan::Scan, &scan::Piece) -> Option<ast::Item>,
+) -> Parsed {
     pairs::set_fuse();
-    let scan = scan::scan(file);
-    let mut problems = scan.problems;
-    for piece in &scan.pieces {
-        let item = items::read(file, &scan.copy, &scan.comments, piece, &mut problems);
-        tree.items.push(item);
+    let mut problems = std::mem::take(&mut scan.problems);
+    let mut items = Vec::with_capacity(scan.pieces.len());
+    for (index, piece) in scan.pieces.iter().enumerate() {
+        let item = known(index, &scan, piece)
+            .unwrap_or_else(|| items::read(file, &scan.copy, &scan.comments, piece, &mut problems));
+        items.push(item);
     }
-    tree.comments = scan.comments;
     problems.sort_by_key(|problem| (problem.primary.span.start, problem.primary.span.end));
     problems.dedup_by(|later, earlier| later.code == earlier.code && later.primary.span == earlier.primary.span);
-    Parsed { file: tree, problems }
+    Parsed { file: ast::File { source: file.id, items, comments: scan.comments }, problems }
 }
 
 /// Reads many files, each as [`parse`] does, on at most so many threads; what they give is in the order of `files`.

@@ -2,7 +2,7 @@
 //! found. Checks when asked, and only what changed.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
@@ -43,7 +43,8 @@ pub(super) struct Desk {
     roots: Vec<SourceId>,
     /// What is wrong with a text by itself.
     syntax: BTreeMap<SourceId, Vec<Diagnostic>>,
-    stale: BTreeSet<SourceId>,
+    /// The texts that are to be read, and how each was when its tree was made.
+    stale: BTreeMap<SourceId, Option<SourceFile>>,
     requests: Option<Vec<ConnectRequest>>,
     catalog: Catalog,
     study: Study,
@@ -62,7 +63,7 @@ impl Desk {
             trees: Vec::new(),
             roots: Vec::new(),
             syntax: BTreeMap::new(),
-            stale: BTreeSet::new(),
+            stale: BTreeMap::new(),
             requests: None,
             catalog: Catalog::default(),
             study: Study::default(),
@@ -108,15 +109,15 @@ impl Desk {
         let text = text.into();
         self.dirty = true;
         if let Some(&id) = self.known.get(name) {
-            if self.map.get(id).is_some_and(|file| file.text != text) {
+            if let Some(before) = self.map.get(id).filter(|file| file.text != text).cloned() {
                 self.map.replace(id, text);
-                self.stale.insert(id);
+                self.stale.entry(id).or_insert(Some(before));
             }
             return;
         }
         let id = self.map.add(name, text);
         self.known.insert(name.to_owned(), id);
-        self.stale.insert(id);
+        self.stale.insert(id, None);
         let place = self.known.range(..name.to_owned()).count();
         self.trees.insert(place, ast::File { source: id, items: Vec::new(), comments: Vec::new() });
         self.roots.insert(place, id);
@@ -139,7 +140,17 @@ impl Desk {
             return;
         }
         let stale = std::mem::take(&mut self.stale);
-        let texts: Vec<&SourceFile> = stale.iter().filter_map(|id| self.map.get(*id)).collect();
+        let (edited, new): (Vec<_>, Vec<_>) = stale.into_iter().partition(|(_, before)| before.is_some());
+        for (id, before) in edited {
+            let tree = self.trees.iter_mut().find(|tree| tree.source == id);
+            let (Some(tree), Some(before), Some(now)) = (tree, before, self.map.get(id)) else { continue };
+            let was = std::mem::replace(tree, ast::File { source: id, items: Vec::new(), comments: Vec::new() });
+            let problems = self.syntax.get(&id).map(Vec::as_slice).unwrap_or_default();
+            let parsed = syntax::parse_edited(now, &before, was, problems);
+            *tree = parsed.file;
+            self.syntax.insert(id, parsed.problems);
+        }
+        let texts: Vec<&SourceFile> = new.iter().filter_map(|(id, _)| self.map.get(*id)).collect();
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         for parsed in syntax::parse_all(&texts, threads) {
             let id = parsed.file.source;

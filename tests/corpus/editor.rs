@@ -3,6 +3,7 @@
 
 use lf_lang::{
     check::{Catalog, Program, study::Study},
+    diag::Diagnostic,
     editor::{self, View},
     source::{SourceId, SourceMap, Span},
     syntax::{self, ast, tokens},
@@ -24,6 +25,8 @@ struct Desk {
     map: SourceMap,
     ids: Vec<SourceId>,
     trees: Vec<ast::File>,
+    /// What each text said by itself.
+    problems: Vec<Vec<Diagnostic>>,
     catalog: Catalog,
     study: Study,
 }
@@ -37,8 +40,9 @@ impl Desk {
                 if number == 0 { ("case.mvt", part) } else { part.split_once('\n').unwrap_or((part, "")) };
             ids.push(map.add(name.trim(), part));
         }
-        let trees = ids.iter().map(|id| syntax::parse(map.get(*id).expect("just added")).file).collect();
-        let mut desk = Self { map, ids, trees, catalog: catalog.clone(), study: Study::default() };
+        let parsed = ids.iter().map(|id| syntax::parse(map.get(*id).expect("just added")));
+        let (trees, problems) = parsed.map(|parsed| (parsed.file, parsed.problems)).unzip();
+        let mut desk = Self { map, ids, trees, problems, catalog: catalog.clone(), study: Study::default() };
         desk.study.check(&Program { map: &desk.map, files: &desk.trees, roots: &desk.ids }, &desk.catalog);
         desk
     }
@@ -52,8 +56,13 @@ impl Desk {
     }
 
     fn put(&mut self, file: usize, text: String) {
+        let before = self.map.get(self.ids[file]).expect("a text").clone();
         self.map.replace(self.ids[file], text);
-        self.trees[file] = syntax::parse(self.map.get(self.ids[file]).expect("a text")).file;
+        let now = self.map.get(self.ids[file]).expect("a text");
+        let parsed = syntax::parse_edited(now, &before, self.trees[file].clone(), &self.problems[file]);
+        assert_eq!(parsed, syntax::parse(now), "an edit is read as the whole text is:\n{}", now.text);
+        self.trees[file] = parsed.file;
+        self.problems[file] = parsed.problems;
     }
 }
 
@@ -183,7 +192,7 @@ fn ask(desk: &mut Desk, file: usize, asked: sample::Index) -> Result<(), TestCas
     }
     let entries = editor::outline(&desk.trees[file], desk.map.get(id).expect("a text"));
     prop_assert!(entries.into_iter().all(|entry| inside(entry.span) && inside(entry.selection)));
-    let Desk { map, ids, trees, catalog, study } = desk;
+    let Desk { map, ids, trees, problems: _, catalog, study } = desk;
     if let Some(found) = editor::complete(map, trees, ids, catalog, study, id, offset) {
         prop_assert!(text.get(found.replaces.start as usize..found.replaces.end as usize).is_some());
     }

@@ -38,7 +38,7 @@ pub(super) fn read(
 }
 
 /// The `///` lines directly above a place.
-fn documentation(file: &SourceFile, comments: &[Span], start: usize) -> Option<String> {
+pub(super) fn documentation(file: &SourceFile, comments: &[Span], start: usize) -> Option<String> {
     let before = comments.partition_point(|comment| (comment.end as usize) <= start);
     let mut below = start;
     let mut lines = Vec::new();
