@@ -89,7 +89,12 @@ impl<'a> View<'a> {
             Meaning::Type(of) | Meaning::Field { of, name: _ } | Meaning::Edge { from: of, name: _ } => {
                 project(self.study.module(of.connection)?)
             }
-            Meaning::Part | Meaning::Builtin | Meaning::BuiltinType | Meaning::Credential | Meaning::Setting => None,
+            Meaning::Part
+            | Meaning::Builtin
+            | Meaning::BuiltinType
+            | Meaning::Wait
+            | Meaning::Credential
+            | Meaning::Setting => None,
         }
     }
 
@@ -147,6 +152,7 @@ impl<'a> View<'a> {
                 Meaning::Part
                 | Meaning::Builtin
                 | Meaning::BuiltinType
+                | Meaning::Wait
                 | Meaning::Module
                 | Meaning::Credential
                 | Meaning::Setting => self.slice(other.span).trim_matches('`') == text,

@@ -26,8 +26,8 @@ pub mod format;
 pub mod tokens;
 
 pub(crate) use closures::closure_place;
-pub(crate) use habits::operand;
 pub use edited::parse_edited;
+pub(crate) use habits::operand;
 pub(crate) use waits::FORMS;
 
 use std::{

@@ -376,6 +376,7 @@ pub(super) fn completion(found: &Completion, lines: &Lines<'_>, markdown: bool) 
                 Offered::Edge => (18, 0),
                 Offered::DescribedType => (7, 0),
                 Offered::Builtin => (3, 3),
+                Offered::Wait => (3, 0),
                 Offered::BuiltinType => (25, 0),
                 Offered::Choice => (20, 0),
                 Offered::Credential => (21, 0),

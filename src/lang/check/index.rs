@@ -49,6 +49,8 @@ pub enum Meaning {
     Part,
     Builtin,
     BuiltinType,
+    /// A form of `await`.
+    Wait,
     Module,
     Credential,
     Setting,

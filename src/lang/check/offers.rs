@@ -14,6 +14,7 @@ use super::{
     entries::Act,
     graph,
     index::Sort,
+    waits,
 };
 use crate::{
     source::Span,
@@ -40,6 +41,8 @@ pub enum Offered {
     Edge,
     DescribedType,
     Builtin,
+    /// A form of `await`.
+    Wait,
     BuiltinType,
     /// A text of a choice, without its quotes.
     Choice,
@@ -72,6 +75,12 @@ fn offer(name: &str, sort: Offered, detail: String) -> Offer {
 #[must_use]
 pub fn builtin(name: &str) -> Option<String> {
     builtins::written(name)
+}
+
+/// How a form of `await` is written, and what it gives.
+#[must_use]
+pub fn wait(name: &str) -> Option<String> {
+    waits::forms().find(|(form, _)| *form == name).map(|(_, written)| written.to_owned())
 }
 
 /// What may be done with a described type, in words.
@@ -205,6 +214,14 @@ impl Context<'_> {
         if self.asks(at) {
             let own = self.catalog.credentials.iter().filter(|(_, facts)| facts.module == module);
             let found = own.map(|(name, facts)| offer(name, Offered::Credential, facts.kind.to_string())).collect();
+            self.answer(found);
+        }
+    }
+
+    /// What may be waited for.
+    pub(super) fn offer_waits(&mut self, at: Span) {
+        if self.asks(at) {
+            let found = waits::forms().map(|(name, written)| offer(name, Offered::Wait, written.to_owned())).collect();
             self.answer(found);
         }
     }

@@ -470,6 +470,7 @@ fn leans(cx: &Context<'_>, own: SourceId, facts: &Facts) -> Vec<(SourceId, Arc<s
         | super::index::Meaning::Part
         | super::index::Meaning::Builtin
         | super::index::Meaning::BuiltinType
+        | super::index::Meaning::Wait
         | super::index::Meaning::Module
         | super::index::Meaning::Credential
         | super::index::Meaning::Setting

@@ -4,6 +4,7 @@ use super::{
     body::{Body, Bound, Landed, Place, alias_text},
     context::Symbol,
     functions,
+    index::Meaning,
     typed::{ClosureBody, Expr, ExprKind, StatementKind, Wait, WaitKind},
 };
 use crate::{
@@ -13,7 +14,18 @@ use crate::{
     types::{Kind, Ty},
 };
 
-const NAMES: [&str; 5] = ["sleep", "FIRST", "until", "parallel", "race"];
+/// The forms: how each is written, and what it gives.
+const FORMS_WRITTEN: [(&str, &str); 5] = [
+    ("sleep", "await sleep(<duration>)"),
+    ("FIRST", "await FIRST(PATH, <duration>): the record, or absent"),
+    ("until", "await until(<boolean>, every: <duration>, most: <duration>): <boolean>"),
+    ("parallel", "await parallel([() => …, …]): what the arms give, as a list"),
+    ("race", "await race([() => …, …]): what the first arm to end gives"),
+];
+
+pub(super) fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FORMS_WRITTEN.into_iter()
+}
 /// A condition is not looked at more often.
 const LEAST_EVERY: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
@@ -73,6 +85,10 @@ impl Body<'_, '_> {
     /// What is waited for, and what that gives; `None` there: nothing.
     fn wait(&mut self, wait: &ast::Await) -> Option<(WaitKind, Option<Ty>)> {
         let call = &wait.call;
+        self.cx.offer_waits(call.callee.span);
+        if forms().any(|(name, _)| name == call.callee.text) {
+            self.cx.notes.mention(call.callee.span, Meaning::Wait);
+        }
         match call.callee.text.as_str() {
             "sleep" => {
                 let [length] = self.wait_args(call, "sleep(2h)", &[None])?;
@@ -132,8 +148,9 @@ impl Body<'_, '_> {
     fn no_form(&mut self, call: &ast::Call, name: &str) {
         self.visit_args(call);
         let report = Diagnostic::error(codes::MOV_AWAIT_FORM, call.callee.span, format!("`{name}` is not waited for"));
-        let near = NAMES.iter().find(|form| form.eq_ignore_ascii_case(name)).copied();
-        let near = near.or_else(|| suggest::nearest(name, NAMES.iter().copied()));
+        let names = || forms().map(|(name, _)| name);
+        let near = names().find(|form| form.eq_ignore_ascii_case(name));
+        let near = near.or_else(|| suggest::nearest(name, names()));
         let declared = self.cx.peek(self.file, &call.callee.text).is_some();
         self.report(match near {
             Some(near) if !declared => {

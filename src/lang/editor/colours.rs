@@ -77,7 +77,7 @@ fn meant(means: &Meaning) -> Option<(Colour, bool)> {
         Meaning::Type(_) => (Colour::Type, true),
         Meaning::Edge { .. } | Meaning::Field { .. } => (Colour::Property, true),
         Meaning::Part | Meaning::Setting => (Colour::Property, false),
-        Meaning::Builtin => (Colour::Function, true),
+        Meaning::Builtin | Meaning::Wait => (Colour::Function, true),
         Meaning::BuiltinType => (Colour::Type, true),
         Meaning::Module => (Colour::Connection, true),
         Meaning::Credential => (Colour::Variable, true),

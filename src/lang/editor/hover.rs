@@ -77,6 +77,7 @@ pub fn hover(view: &View<'_>, source: SourceId, offset: u32) -> Option<Hover> {
         }
         Meaning::Part => Hover { code: typed(ty), note: Some("field".to_owned()), ..plain },
         Meaning::Builtin => Hover { code: offers::builtin(name)?, note: Some("built-in function".to_owned()), ..plain },
+        Meaning::Wait => Hover { code: offers::wait(name)?, note: Some("form of `await`".to_owned()), ..plain },
         Meaning::BuiltinType => Hover { code: name.to_owned(), note: Some("type".to_owned()), ..plain },
         Meaning::Module => {
             let facts = view.catalog.modules.get(name.trim_matches('`'))?;

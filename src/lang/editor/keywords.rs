@@ -19,7 +19,7 @@ const TEST: &[&str] = &[
     "expect fails",
     "expect",
 ];
-const STATEMENTS: &[&str] = &["write", "delete", "if", "return"];
+const STATEMENTS: &[&str] = &["write", "delete", "link", "unlink", "if", "return", "await"];
 const VALUES: &[&str] = &["NOT", "EXISTS", "IF", "true", "false", "null"];
 const OPERATORS: &[&str] = &["AND", "OR", "IN", "CONTAINS", "IS", "WITHIN", "AS"];
 const HOP: &[&str] = &["WHERE", "ORDER BY", "LIMIT"];
@@ -41,9 +41,12 @@ pub(super) fn keywords(before: &Before<'_>, values: bool) -> Vec<&'static str> {
         (TokenKind::Keyword, "export") => vec!["function", "type"],
         (TokenKind::Keyword, "listen") => vec!["to", "as"],
         (TokenKind::Keyword, "else") => vec!["if"],
+        (TokenKind::Keyword, "await") => Vec::new(),
+        // Only a wait takes closures in a list.
+        (_, "=>") if values && opener == Some("[") => [&["await"], VALUES].concat(),
         (TokenKind::Operator, "=") if values => match opener {
             None => [&["connect"], VALUES].concat(),
-            Some(_) => [&["write"], VALUES].concat(),
+            Some(_) => [&["write", "await"], VALUES].concat(),
         },
         (_, "{" | ";") if values => statement(before),
         (_, "{") if before.in_entries() => vec!["unique by"],

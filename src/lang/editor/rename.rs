@@ -47,7 +47,7 @@ fn renameable<'a>(view: &View<'a>, source: SourceId, offset: u32) -> Result<&'a 
             refused(format!("`{name}` belongs to the system that describes it"))
         }
         Meaning::Part => refused(format!("`{name}` is a field, which its type names too")),
-        Meaning::Builtin | Meaning::BuiltinType | Meaning::Setting => {
+        Meaning::Builtin | Meaning::BuiltinType | Meaning::Wait | Meaning::Setting => {
             refused(format!("`{name}` belongs to the language"))
         }
         Meaning::Module => refused(format!("`{name}` is a module, named by its file")),
@@ -197,6 +197,7 @@ fn meaning(means: &Meaning, moved: &dyn Fn(Span) -> Span, renamed: Option<(&Home
         | Meaning::Part
         | Meaning::Builtin
         | Meaning::BuiltinType
+        | Meaning::Wait
         | Meaning::Module
         | Meaning::Credential
         | Meaning::Setting
