@@ -13,6 +13,7 @@ mod crm;
 mod examples;
 mod files;
 mod following;
+mod holding;
 mod listing;
 mod requests;
 mod writing;
