@@ -64,6 +64,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Make a project that runs at once (not built yet)
+    #[command(hide = true)]
     New(Unbuilt),
     /// Watch a whole movement run against two systems on this machine
     Demo(demo::Arguments),
@@ -84,12 +85,14 @@ enum Command {
     /// Look at the listens, switch one off at once, and on again
     Listens(listens::Arguments),
     /// Show the page, rooms and metrics without running movements (not built yet)
+    #[command(hide = true)]
     Serve(Unbuilt),
     /// Show what the files would do: as text, JSON, Mermaid or a picture
     Plan(plan::Arguments),
     /// Run the tests in the files
     Test(test::Arguments),
     /// Run changed files against what really happened (not built yet)
+    #[command(hide = true)]
     Backtest(Unbuilt),
     /// Lay the files out in the one layout
     Fmt(fmt::Arguments),
@@ -100,8 +103,10 @@ enum Command {
     /// Listen to resources of an MCP server: one line of JSON for each update
     Listen(listen::Arguments),
     /// Create and manage rooms (not built yet)
+    #[command(hide = true)]
     Room(Unbuilt),
     /// Write a first version of a project module (not built yet)
+    #[command(hide = true)]
     Module(Unbuilt),
     /// Look the project, its store and its connections over
     Doctor(doctor::Arguments),

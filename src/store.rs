@@ -415,7 +415,7 @@ pub trait Runs: Send + Sync {
 /// Which runs to list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
-    /// Without one, all but what is only heard for those who wait.
+    /// Without one, all but what is only heard for those who wait; that too where the skipped are asked for.
     pub listen: Option<String>,
     pub states: Vec<State>,
     pub key: Option<String>,

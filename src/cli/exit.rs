@@ -61,7 +61,10 @@ impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
         let message = error.to_string();
         match error {
-            ProjectError::Missing(_) => Self::usage(message),
+            ProjectError::Missing(_) => Self::usage(message).help(format!(
+                "a project is a folder with a `{}`; these two lines make one:\n  name = \"my-project\"\n  edition = 1",
+                crate::project::FILE
+            )),
             ProjectError::Damaged { path: _, sources, problems } => {
                 Self { report: Some((sources, problems)), ..Self::new(Exit::Damaged, message) }
             }

@@ -11,7 +11,7 @@ use super::{
     start,
 };
 use crate::{
-    host::{Host, News, Options},
+    host::{Host, News, Options, load::ByHand},
     project::files,
     store::{RunId, State, TakeIn},
 };
@@ -29,6 +29,9 @@ pub(super) struct Arguments {
     /// The record as JSON, or `@FILE`
     #[arg(long, value_name = "JSON|@FILE")]
     record: String,
+    /// The record as it was before, as JSON or `@FILE`: then it is an update
+    #[arg(long, value_name = "JSON|@FILE")]
+    before: Option<String>,
     /// The listen that fires it, if there are several
     #[arg(long, value_name = "LISTEN")]
     listen: Option<String>,
@@ -39,17 +42,28 @@ pub(super) fn run(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure>
 }
 
 async fn work(arguments: &Arguments, shell: &Shell) -> Result<Exit, Failure> {
-    let text = match arguments.record.strip_prefix('@') {
-        Some(path) => files::read(&shell.absolute(path.as_ref())).map_err(|why| Failure::usage(why.to_string()))?,
-        None => arguments.record.clone(),
+    let read = |given: &String| match given.strip_prefix('@') {
+        Some(path) => files::read(&shell.absolute(path.as_ref())).map_err(|why| Failure::usage(why.to_string())),
+        None => Ok(given.clone()),
     };
+    let record = read(&arguments.record)?;
+    let before = arguments.before.as_ref().map(read).transpose()?;
     let opened = shell.open().await?;
     let ready = match run::program(&opened, &[], shell).await? {
         Ok(ready) => ready,
         Err(exit) => return Ok(exit),
     };
     let now = opened.connector.clock.now();
-    let change = ready.by_hand(&arguments.function, &text, arguments.listen.as_deref(), now)?;
+    let hand = ByHand {
+        function: &arguments.function,
+        record: &record,
+        before: before.as_deref(),
+        listen: arguments.listen.as_deref(),
+    };
+    let (change, unlike) = ready.by_hand(&hand, now)?;
+    if let Some(unlike) = unlike {
+        shell.output.note(&unlike);
+    }
     // With a runner at work on this store, it is that one's to run; else it runs here.
     let lock = opened.lock_runner();
     let listen = change.listen.clone();

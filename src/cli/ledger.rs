@@ -125,6 +125,7 @@ fn write(action: Action, connection: &str, ty: &str, key: Option<&Key>) -> Strin
 
 fn words(what: &What) -> (Option<Style>, String) {
     match what {
+        What::Baseline { records: 1 } => (Some(Style::Dim), "first look: 1 record, remembered".to_owned()),
         What::Baseline { records } => (Some(Style::Dim), format!("first look: {records} records, remembered")),
         What::TakenIn { kind: changed, record, state: State::Ready, reason: _ } => {
             (None, format!("{} {record}", kind(*changed)))

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use lf_lang::{diag::suggest, plan};
+use lf_lang::{
+    diag::suggest,
+    plan::{self, ir::WATCH},
+};
 use serde_json::json;
 use smol_str::SmolStr;
 
@@ -120,28 +123,49 @@ pub(super) async fn tell(opened: &Opened, shell: &Shell) -> Result<(), Failure> 
 }
 
 /// The listen that a person means: its name, or the function that it fires. An emergency must not need a sound program
-/// or a system that answers: only a name that the store never heard of is looked for in the files.
-async fn meant(opened: &Opened, name: &str) -> Result<SmolStr, Failure> {
+/// or a system that answers: the files tell which listen fires a function where they can, else the names alone do.
+pub(super) async fn meant(opened: &Opened, name: &str) -> Result<SmolStr, Failure> {
     let known = names(opened, false).await?;
-    if let Some(found) = find(&known, name) {
-        return Ok(found);
+    if let Some(found) = known.get(name) {
+        return Ok(found.clone());
     }
-    let known = names(opened, true).await?;
-    if let Some(found) = find(&known, name) {
-        return Ok(found);
+    let mut fired: BTreeMap<SmolStr, SmolStr> = known
+        .into_iter()
+        .filter(|known| !known.starts_with(WATCH))
+        .map(|known| {
+            let function = known.rsplit_once(" fire ").map(|(_, function)| function.into()).unwrap_or_default();
+            (known, function)
+        })
+        .collect();
+    fired.extend(in_files(opened).await);
+    if fired.contains_key(name) {
+        return Ok(name.into());
     }
-    let failure = Failure::usage(format!("there is no listen `{name}`, or several fire it"));
-    let functions = known.iter().filter_map(|known| Some(known.rsplit_once(" fire ")?.1));
-    Err(match suggest::nearest(name, functions.chain(known.iter().map(SmolStr::as_str))) {
-        Some(near) if near != name => failure.help(format!("did you mean `{near}`?")),
-        Some(_) | None => failure.help("`listen-fire listens list` shows them"),
-    })
+    let firing: Vec<&SmolStr> = fired.iter().filter(|(_, function)| *function == name).map(|(of, _)| of).collect();
+    match firing.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => {
+            let failure = Failure::usage(format!("there is no listen `{name}`"));
+            let near = fired.values().chain(fired.keys()).map(SmolStr::as_str).filter(|near| !near.is_empty());
+            Err(match suggest::nearest(name, near) {
+                Some(near) => failure.help(format!("did you mean `{near}`?")),
+                None => failure.help("`listen-fire listens list` shows them"),
+            })
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|of| format!("`{of}`")).collect();
+            Err(Failure::usage(format!("`{name}` is fired by {}: say which", names.join(" and "))))
+        }
+    }
 }
 
-fn find(known: &BTreeSet<SmolStr>, name: &str) -> Option<SmolStr> {
-    let fired = format!(" fire {name}");
-    let mut firing = known.iter().filter(|known| known.ends_with(&fired));
-    known.get(name).or_else(|| firing.next().filter(|_| firing.next().is_none())).cloned()
+/// Each listen of the files with the function that it fires, if they are sound.
+async fn in_files(opened: &Opened) -> Vec<(SmolStr, SmolStr)> {
+    let loaded = load::load(&opened.project, &opened.connector, opened.modules.clone(), &[], Ask::Offline).await;
+    let Ok(loaded) = loaded else { return Vec::new() };
+    let Some(movement) = &loaded.movement else { return Vec::new() };
+    let listens = plan::compile(movement, &loaded.sources).listens;
+    listens.into_iter().map(|listen| (listen.name, listen.function)).collect()
 }
 
 /// Every listen that the store has heard of, and with `files` also those that the files have, if they are sound.
@@ -150,13 +174,7 @@ async fn names(opened: &Opened, files: bool) -> Result<BTreeSet<SmolStr>, Failur
     names.extend(opened.store.switched_off().await?.into_keys());
     names.extend(opened.store.counts().await?.into_keys().map(|(listen, _)| listen));
     if files {
-        let loaded = load::load(&opened.project, &opened.connector, opened.modules.clone(), &[], Ask::Offline).await;
-        if let Some(movement) =
-            loaded.as_ref().ok().and_then(|loaded| loaded.movement.as_ref().map(|found| (found, loaded)))
-        {
-            let (movement, loaded) = movement;
-            names.extend(plan::compile(movement, &loaded.sources).listens.into_iter().map(|listen| listen.name));
-        }
+        names.extend(in_files(opened).await.into_iter().map(|(name, _)| name));
     }
     Ok(names)
 }

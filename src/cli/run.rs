@@ -15,7 +15,7 @@ use crate::host::{Host, Summary};
 mod dry;
 mod prepare;
 
-pub(super) use prepare::program;
+pub(super) use prepare::{RUNNING, program};
 
 /// How often a runner looks for what other processes put into the store.
 const LOOK: Duration = Duration::from_secs(1);

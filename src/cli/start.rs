@@ -15,7 +15,9 @@ const STACK: usize = 8 << 20;
 
 /// Runs a command that speaks to systems or to the store; Ctrl-C ends it where it stands.
 pub(super) fn blocking(shell: &Shell, work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    runtime(shell, "warn")?.block_on(async {
+    // Beside what a command says itself a log is for people only; whoever wants it asks for it.
+    let level = if shell.environment.stderr && !shell.output.quiet() { "warn" } else { "off" };
+    runtime(shell, level)?.block_on(async {
         tokio::select! {
             done = work => done,
             Ok(()) = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
@@ -74,6 +76,7 @@ impl Signals {
 
 /// The log at `level` unless the environment says otherwise.
 pub(super) fn log(shell: &Shell, level: &str) -> Result<(), Failure> {
+    let level = if shell.output.quiet() { "off" } else { level };
     let directives = shell.environment.log.as_deref().unwrap_or(level);
     let filter = EnvFilter::builder().parse(directives).map_err(|why| {
         Failure::usage(format!("`LISTEN_FIRE_LOG` cannot be read: {why}")).help("for example `info`, or `lf_mcp=debug`")

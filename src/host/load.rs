@@ -40,6 +40,7 @@ pub mod ready;
 mod sources;
 mod unfit;
 
+pub use by_hand::ByHand;
 pub use connector::{Again, Connector};
 pub use ready::Ready;
 pub use unfit::Unfit;
@@ -124,13 +125,6 @@ pub async fn load(
     let mut lock = world.describe(&requests).await;
     let World { before, mut catalog, connections, mut drift, old, .. } = world;
     let asked: BTreeSet<_> = requests.iter().map(|request| &request.key).collect();
-    if paths.is_empty() && ask != Ask::Offline {
-        for key in before.connections.keys().filter(|key| !asked.contains(key)) {
-            lock.connections.remove(key);
-            drift.push(Drift { connection: key.clone(), lines: vec!["- no file connects it any more".to_owned()] });
-        }
-    }
-
     let program = Program { map: &map, files: &sources.files, roots: &sources.roots };
     let checked = check::check(&program, &catalog);
     let mut problems = module_problems;
@@ -139,6 +133,13 @@ pub async fn load(
     once(&mut problems, &map, &connector.registry);
     problems.sort_by_key(|problem| (problem.primary.span, problem.code));
     let sound = !problems.iter().any(|problem| problem.severity == Severity::Error);
+    // A mistake in a file may hide what connects it: only a sound program takes something out of the lock file.
+    if sound && paths.is_empty() && ask != Ask::Offline {
+        for key in before.connections.keys().filter(|key| !asked.contains(key)) {
+            lock.connections.remove(key);
+            drift.push(Drift { connection: key.clone(), lines: vec!["- no file connects it any more".to_owned()] });
+        }
+    }
     catalog.connections.retain(|key, _| asked.contains(key));
     Ok(Loaded {
         files: sources.files.len(),

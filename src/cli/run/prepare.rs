@@ -20,6 +20,9 @@ use crate::{
     store::{Store, sqlite::RunLock},
 };
 
+/// Under which name the store keeps which text the runner works with.
+pub(in crate::cli) const RUNNING: &str = "the text that runs";
+
 /// What has to stay as long as the runner runs.
 pub(super) struct Kept {
     _lock: Option<RunLock>,
@@ -37,12 +40,16 @@ pub(super) async fn prepare(arguments: &Arguments, shell: &Shell) -> Result<Resu
         Ok(ready) => ready,
         Err(exit) => return Ok(Err(exit)),
     };
-    for listen in &arguments.drop {
-        ready.forget(opened.store.as_ref(), listen, opened.connector.clock.now()).await??;
+    let over = ready.over(store.as_ref(), &arguments.drop).await??;
+    if let Some(unfit) = over.unfit().filter(|_| paths.is_empty() && !arguments.dry_run) {
+        return Err(Failure { exit: Exit::NotSo, ..unfit.into() });
     }
-    if paths.is_empty() && !arguments.dry_run {
-        let refused = ready.refuse_vanished(store.as_ref()).await?;
-        refused.map_err(|unfit| Failure { exit: Exit::NotSo, ..unfit.into() })?;
+    let now = opened.connector.clock.now();
+    for listen in &over.drop {
+        store.drop_listen(listen, now).await?;
+    }
+    if !arguments.dry_run {
+        opened.store.note(RUNNING, ready.id.0.as_str(), now).await?;
     }
     listens::tell(&opened, shell).await?;
     let owner = format!("{}@{}", std::process::id(), opened.connector.clock.now().as_millisecond());

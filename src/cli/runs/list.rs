@@ -2,7 +2,6 @@
 
 use clap::{Args, builder::PossibleValue};
 use jiff::{SignedDuration, Timestamp};
-use lf_lang::diag::suggest;
 use serde_json::{Value, json};
 
 use crate::{
@@ -72,7 +71,7 @@ impl Filters {
     pub(super) async fn filter(&self, opened: &Opened) -> Result<Filter, Failure> {
         let since = self.since.as_deref().map(|text| instant(text, opened.connector.clock.now())).transpose()?;
         let listen = match &self.listen {
-            Some(name) => Some(listen(opened, name).await?),
+            Some(name) => Some(listens::meant(opened, name).await?.to_string()),
             None => None,
         };
         let states = self.state.iter().map(|word| word.0).collect();
@@ -148,25 +147,4 @@ fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
         Failure::usage(format!("`--since {text}` is no time")).help("for example `2h`, `7d` or `2026-01-05T09:00:00Z`")
     };
     text.parse::<Timestamp>().map_err(|_| wrong())
-}
-
-/// The listen that a person means: its name, or the function that it fires.
-async fn listen(opened: &Opened, name: &str) -> Result<String, Failure> {
-    let counts = opened.store.counts().await?;
-    let mut names: Vec<_> = counts.keys().map(|(listen, _)| listen.to_string()).collect();
-    names.dedup();
-    if names.iter().any(|known| known == name) {
-        return Ok(name.to_owned());
-    }
-    let fired = format!(" fire {name}");
-    let firing: Vec<_> = names.iter().filter(|known| known.ends_with(&fired)).collect();
-    if let [one] = firing.as_slice() {
-        return Ok((*one).clone());
-    }
-    let failure = Failure::usage(format!("there is no run of a listen `{name}`"));
-    let functions: Vec<_> = names.iter().filter_map(|known| Some(known.rsplit_once(" fire ")?.1)).collect();
-    Err(match suggest::nearest(name, functions.into_iter().chain(names.iter().map(String::as_str))) {
-        Some(near) => failure.help(format!("did you mean `{near}`?")),
-        None => failure,
-    })
 }

@@ -161,7 +161,11 @@ impl Story<'_> {
             Settlement::Deleted => self.step(Some(at), "deleted", ""),
             Settlement::Linked => self.step(Some(at), "came back", ""),
             Settlement::Refused(failure) => self.step(Some(at), "refused", &failure.message),
-            Settlement::Woken { value, at: _ } if value.is_absent() => self.step(Some(at), "waited", ""),
+            Settlement::Woken { value, at: _ } if value.is_absent() => {
+                let first = |place: &lf_lang::plan::ir::Place| place.says.starts_with("await FIRST");
+                let over = self.plan.and_then(|plan| plan.place(place)).is_some_and(first);
+                self.step(Some(at), "waited", if over { "the time was over" } else { "" });
+            }
             Settlement::Woken { value, at: _ } => self.step(Some(at), "waited", &cut(&values::plain(value), SHOWN)),
             Settlement::Declined { text, status } => {
                 let status = status.map(|status| format!(" ({status})")).unwrap_or_default();

@@ -6,34 +6,54 @@ use lf_module::{FieldType, Key, Record, TypeShape, Value, call::ChangeKind, json
 use smol_str::{SmolStr, ToSmolStr as _};
 
 use super::{Ready, Unfit};
-use crate::store::{NewRun, State};
+use crate::{
+    host::fired,
+    store::{NewRun, State},
+};
+
+/// What a person fires.
+#[derive(Debug)]
+pub struct ByHand<'h> {
+    pub function: &'h str,
+    /// As JSON.
+    pub record: &'h str,
+    /// As it was before, if it is to be an update.
+    pub before: Option<&'h str>,
+    /// The listen, if several fire the function.
+    pub listen: Option<&'h str>,
+}
 
 impl Ready {
-    /// The change that fires `function` with the record.
+    /// The change that fires `function` with the record; with `before`, one that was updated. And what a real change of
+    /// that kind would not have fired.
     ///
     /// # Errors
     /// No listen fires it, or the record is none of the type that it takes.
-    pub fn by_hand(&self, function: &str, text: &str, listen: Option<&str>, now: Timestamp) -> Result<NewRun, Unfit> {
-        let listen = self.firing(function, listen)?;
+    pub fn by_hand(&self, hand: &ByHand<'_>, now: Timestamp) -> Result<(NewRun, Option<String>), Unfit> {
+        let listen = self.firing(hand.function, hand.listen)?;
         let key = self.plan.connection(listen.connection).map(|connection| &connection.key);
         let described = key.and_then(|key| self.loaded.catalog.connections.get(key));
         let Some(shape) = described.and_then(|described| shape(described, &listen.ty)) else {
             return Err(Unfit::new(format!("the type `{}` is not described", listen.ty)));
         };
-        let record = record(shape, text)?;
+        let record = record(shape, hand.record)?;
+        let before = hand.before.map(|text| self::record(shape, text)).transpose()?;
+        let kind = if before.is_some() { ChangeKind::Updated } else { ChangeKind::Created };
         let delivery = format!("by hand {}", now.as_nanosecond()).to_smolstr();
         let key = match &shape.key {
             Some(field) => key_of(field, record.get(field))?,
             None => Key(delivery.clone()),
         };
-        Ok(NewRun {
+        let unlike = self.unlike(listen, kind, before.as_ref(), &key, &record, now);
+        let fields = fired::changed(kind, before.as_ref(), &record).filter(|_| listen.with_change);
+        let run = NewRun {
             listen: listen.name.clone(),
             key,
             delivery,
-            kind: ChangeKind::Created,
+            kind,
             record,
-            before: None,
-            fields: None,
+            before,
+            fields,
             debounce: None,
             at: now,
             by: Some("by hand".into()),
@@ -41,7 +61,41 @@ impl Ready {
             cause: None,
             state: State::Ready,
             reason: None,
-        })
+        };
+        Ok((run, unlike))
+    }
+
+    /// Why a real change of this kind would not fire the listen.
+    fn unlike(
+        &self,
+        listen: &Listen,
+        kind: ChangeKind,
+        before: Option<&Record>,
+        key: &Key,
+        record: &Record,
+        now: Timestamp,
+    ) -> Option<String> {
+        let name = &listen.name;
+        if !listen.kinds.contains(&kind) {
+            let (is, way) = match kind {
+                ChangeKind::Created => ("created", "; with `--before JSON` it is an update"),
+                ChangeKind::Updated | ChangeKind::Deleted => ("updated", ""),
+            };
+            return Some(format!("`{name}` does not fire for what is {is}; by hand it is fired all the same{way}"));
+        }
+        if !fired::touches(listen, kind, before, record) {
+            return Some(format!(
+                "`{name}` does not fire for a change of these fields; by hand it is fired all the same"
+            ));
+        }
+        let shown = fired::record(&self.plan, listen, kind, key, record);
+        match lf_lang::run::matches(&self.plan, listen, &shown, now) {
+            Ok(true) => None,
+            Ok(false) => {
+                Some(format!("the WHERE of `{name}` leaves this record out; by hand it is fired all the same"))
+            }
+            Err(failure) => Some(format!("the WHERE of `{name}` failed on it: {}", failure.message)),
+        }
     }
 
     fn firing(&self, function: &str, named: Option<&str>) -> Result<&Listen, Unfit> {

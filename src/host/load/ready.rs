@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use jiff::Timestamp;
 use lf_lang::plan::{self, Plan, PlanId, ir::WATCH};
 use smol_str::SmolStr;
 
@@ -43,39 +42,26 @@ impl Ready {
         Ok(known.into_iter().filter(|listen| !present.contains(listen) && !listen.starts_with(WATCH)).collect())
     }
 
-    /// Refuses to run while the store knows listens that the program does not have: their changes would be left.
+    /// Of the listens that are no more, those that a person names, to be dropped, and those that are left over. What is
+    /// gone already is neither.
     ///
     /// # Errors
-    /// The store cannot be read; or the listens, and what to do.
-    pub async fn refuse_vanished(&self, store: &dyn Store) -> Result<Result<(), Unfit>, StoreError> {
+    /// The store cannot be read; or a listen is in the files, or another may be meant.
+    pub async fn over(&self, store: &dyn Store, named: &[String]) -> Result<Result<Over, Unfit>, StoreError> {
         let vanished = self.vanished(store).await?;
-        let Some(first) = vanished.first() else { return Ok(Ok(())) };
-        let names: Vec<_> = vanished.iter().map(|listen| format!("`{listen}`")).collect();
-        let names = names.join(", ");
-        let why = format!("no file has the listen {names} any more, which has a position or open changes");
-        let kept = format!("if it was renamed, let it keep its name: `listen as \"{first}\" to …`");
-        Ok(Err(Unfit { why, help: vec![kept, format!("if it is over: `listen-fire run --drop '{first}'`")] }))
-    }
-
-    /// Drops a listen that is no more, with its position and its open changes.
-    ///
-    /// # Errors
-    /// The store cannot be changed; or the program has the listen, or nobody knows it.
-    pub async fn forget(
-        &self,
-        store: &dyn Store,
-        listen: &str,
-        now: Timestamp,
-    ) -> Result<Result<(), Unfit>, StoreError> {
-        let vanished = self.vanished(store).await?;
-        if vanished.iter().any(|gone| gone == listen) {
-            return store.drop_listen(listen, now).await.map(Ok);
+        let (drop, left): (Vec<SmolStr>, Vec<SmolStr>) =
+            vanished.into_iter().partition(|listen| named.iter().any(|name| listen.as_str() == name));
+        for name in named.iter().filter(|name| !drop.iter().any(|listen| listen.as_str() == name.as_str())) {
+            if self.plan.listens.iter().any(|present| present.name == name) {
+                return Ok(Err(Unfit::new(format!("the listen `{name}` is in the files: it is not dropped"))));
+            }
+            let unknown = Unfit::new(format!("there is no listen `{name}` to drop"));
+            let unknown = unknown.near(name, left.iter().map(SmolStr::as_str));
+            if !unknown.help.is_empty() {
+                return Ok(Err(unknown));
+            }
         }
-        if self.plan.listens.iter().any(|present| present.name == listen) {
-            return Ok(Err(Unfit::new(format!("the listen `{listen}` is in the files: it is not dropped"))));
-        }
-        let unknown = Unfit::new(format!("there is no listen `{listen}` to drop"));
-        Ok(Err(unknown.near(listen, vanished.iter().map(SmolStr::as_str))))
+        Ok(Ok(Over { drop, left }))
     }
 
     /// What a runner is made of.
@@ -106,6 +92,28 @@ impl Ready {
             options,
             news,
         }
+    }
+}
+
+/// Listens that no file has any more.
+#[derive(Debug)]
+pub struct Over {
+    pub drop: Vec<SmolStr>,
+    pub left: Vec<SmolStr>,
+}
+
+impl Over {
+    /// What to do about those that are left over: their changes would be left lying.
+    #[must_use]
+    pub fn unfit(&self) -> Option<Unfit> {
+        let first = self.left.first()?;
+        let names: Vec<_> = self.left.iter().map(|listen| format!("`{listen}`")).collect();
+        let (noun, verb) = if names.len() == 1 { ("listen", "has") } else { ("listens", "have") };
+        let names = names.join(", ");
+        let why = format!("no file has the {noun} {names} any more, which {verb} a position or open changes");
+        let kept = format!("if it was renamed, let it keep its name: `listen as \"{first}\" to …`");
+        let drops: Vec<_> = self.drop.iter().chain(&self.left).map(|listen| format!("--drop '{listen}'")).collect();
+        Some(Unfit { why, help: vec![kept, format!("if it is over: `listen-fire run {}`", drops.join(" "))] })
     }
 }
 

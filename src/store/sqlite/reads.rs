@@ -244,7 +244,7 @@ fn listing(filter: &Filter) -> Result<(String, SqliteArguments), StoreError> {
     if let Some(listen) = &filter.listen {
         add(&mut sql, " AND r.listen = (SELECT id FROM listen WHERE name = ?)", values.add(listen.as_str()))?;
     }
-    if filter.listen.is_none() {
+    if filter.listen.is_none() && !filter.states.contains(&State::Skipped) {
         sql.push_str(" AND l.name NOT LIKE 'await %'");
     }
     if let Some(key) = &filter.key {

@@ -88,3 +88,18 @@ fn a_listen_can_be_off_before_it_ever_ran() {
     place.run(["listens", "list"]).code(0).shows("off since");
     place.run(["listens", "enable", "nobody"]).code(2).says("there is no listen `nobody`");
 }
+
+#[test]
+fn a_listen_is_meant_by_the_function_that_it_fires() {
+    let place = Place::example("triage");
+    place.change("movements/triage.mvt", "listen to", "listen as \"new\" to");
+    place.run(["listens", "disable", "triage"]).code(0).shows("`new` is switched off");
+    place.run(["runs", "list", "--listen", "triage"]).code(0).says("no such run");
+    let text = place.read("movements/triage.mvt");
+    let again = "listen as \"again\" to crm-[:Company]-> { on: [\"updated\"] } fire triage\n";
+    place.write("movements/triage.mvt", &format!("{text}{again}"));
+    for command in [["listens", "enable", "triage"].as_slice(), &["runs", "list", "--listen", "triage"]] {
+        place.run(command).code(2).says("`triage` is fired by `again` and `new`: say which");
+    }
+    place.run(["listens", "enable", "new"]).code(0);
+}

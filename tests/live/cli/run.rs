@@ -154,7 +154,54 @@ async fn fired_by_hand_beside_a_runner_it_is_the_runners_to_run() {
     let record = "{\"id\": \"h1\", \"Name\": \"By hand\", \"revision\": 1}";
     place.run(["fire", "triage", "--record", record]).code(0).says("the runner of this project runs it");
     assert_eq!(systems.tracker.issues().len(), 1);
+    place.change("movements/triage.mvt", "  issue = write", "  ERROR(\"not yet\")\n  issue = write");
     running.end("TERM").code(0);
+
+    // A runner works with the text that it was started with.
+    let running = place.start(["run"]);
+    running.until_says("Ctrl-C stops");
+    place.run(["fire", "triage", "--record", record]).code(1);
+    place.change("movements/triage.mvt", "  ERROR(\"not yet\")\n", "");
+    let dead = lines(&place.run(["--json", "runs", "list", "--state", "dead"]).code(0).out)[0]["run"].to_string();
+    place.run(["runs", "retry", &dead, "--current"]).code(1).says("the files have another").says("start it again");
+    running.end("TERM").code(0);
+    let running = place.start(["run"]);
+    running.until_says("Ctrl-C stops");
+    place.run(["runs", "retry", &dead, "--current"]).code(0);
+    until("it is done", || systems.tracker.issues().len() == 2);
+    running.end("TERM").code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_real_change_would_not_fire_is_said_and_one_with_a_before_is_an_update() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    place.change(
+        "movements/triage.mvt",
+        "listen to crm-[:Company]-> fire",
+        "listen to crm-[c:Company WHERE c.Name != \"Left out\"]-> { on: [\"updated\"] } fire",
+    );
+    let record = |name: &str| format!("{{\"id\": \"h1\", \"Name\": \"{name}\", \"revision\": 1}}");
+    place.run(["fire", "triage", "--record", &record("New")]).code(0).says("what is created").says("--before");
+    let update = |name: &str| place.run(["fire", "triage", "--record", &record(name), "--before", &record("Old")]);
+    update("Left out").code(0).says("the WHERE of").says("leaves this record out");
+    let quiet = update("Taken").code(0);
+    assert!(!quiet.err.contains("all the same"), "{}", quiet.err);
+    let run = lines(&place.run(["--json", "runs", "show", "3"]).code(0).out).remove(0);
+    assert_eq!((&run["kind"], &run["before"]["Name"]), (&"updated".into(), &"Old".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_takes_nothing_out_of_the_lock_file() {
+    let systems = Systems::start().await.unwrap();
+    let place = from_the_start(&systems);
+    place.run(["check"]).code(0);
+    let lock = place.read("listen-fire.lock");
+    place.change("movements/triage.mvt", "using acme\n", "using acmee\n");
+    place.run(["check"]).code(1);
+    assert_eq!(place.read("listen-fire.lock"), lock);
+    place.change("movements/triage.mvt", "using acmee\n", "using acme\n");
+    place.run(["check", "--offline"]).code(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,6 +242,22 @@ async fn a_listen_that_vanished_stops_the_runner_until_a_person_decides() {
     place.run(["run", "--once", "--drop", "crm-[:Company]-> fire triag"]).code(2).says("did you mean");
     place.run(["run", "--once", "--drop", name]).code(0);
     place.run(["run", "--once"]).code(0);
+    // Several: all or none, in any order, and what is gone stays gone.
+    place.change("movements/triage.mvt", "listen to", "listen as \"one\" to");
+    place.run(["run", "--once", "--drop", "crm-[:Company]-> fire sort_out"]).code(0);
+    place.change("movements/triage.mvt", "listen as \"one\" to", "listen as \"two\" to");
+    place.run(["run", "--once", "--drop", "one", "--drop", "crm-[:Company]-> fire sort_out"]).code(0);
+    place.change("movements/triage.mvt", "listen as \"two\" to", "listen as \"three\" to");
+    let text = place.read("movements/triage.mvt");
+    let second = text.lines().find(|line| line.starts_with("listen as")).unwrap().replace("three", "four");
+    place.write("movements/triage.mvt", &format!("{text}{second}\n"));
+    place.run(["run", "--once", "--drop", "two"]).code(0);
+    place.change("movements/triage.mvt", "\"three\"", "\"five\"");
+    place.change("movements/triage.mvt", "\"four\"", "\"six\"");
+    place.run(["run", "--once", "--drop", "four"]).code(1).says("`three`").says("--drop 'four' --drop 'three'");
+    place.run(["run", "--once", "--drop", "three"]).code(1).says("`four`");
+    place.run(["run", "--once", "--drop", "three", "--drop", "four"]).code(0);
+    place.run(["run", "--once", "--drop", "four", "--drop", "three"]).code(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -181,7 +181,7 @@ impl Data {
         let fits = |(id, kept): &(&RunId, &Kept)| {
             let named = match filter.listen.as_deref() {
                 Some(listen) => kept.new.listen == listen,
-                None => !kept.new.listen.starts_with(WATCH),
+                None => !kept.new.listen.starts_with(WATCH) || filter.states.contains(&State::Skipped),
             };
             named
                 && (filter.states.is_empty() || filter.states.contains(&kept.standing.state))
