@@ -63,7 +63,7 @@ async fn meet(fault: &str, settings: &str) -> Option<Met> {
 async fn without_a_fault_each_call_is_made_once_in_both_generations() {
     for (settings, version) in [("", "2026-07-28"), (r#"{ era: "legacy" }"#, "2025-11-25")] {
         let Some(met) = meet("plain", settings).await else { return };
-        assert_eq!((met.name.as_str(), met.seen), ("1: Juniper", (3, 13)));
+        assert_eq!((met.name.as_str(), met.seen), ("1: Juniper", (3, 14)));
         assert_eq!((met.of("tool", "note").len(), met.of("tool", "notes").len()), (1, 1), "{:#?}", met.log);
         assert_eq!(met.of("tool", "note")[0]["version"], version);
     }

@@ -138,7 +138,7 @@ async fn judge(kind: &Kind, folder: &Path) {
 async fn server_everything() {
     must(&Kind {
         types: 16,
-        fields: 63,
+        fields: 66,
         uses: "
   peer-[e:echo WHERE e.message == company.Name]-> {
     peer-[w:`get-structured-content` WHERE w.location == \"Chicago\"]-> {
@@ -192,7 +192,7 @@ async fn server_memory_behind_a_proxy() {
     must(&Kind {
         environment: &[("MEMORY_FILE_PATH", "DIR/memory.jsonl")],
         types: 10,
-        fields: 53,
+        fields: 54,
         uses: "
   write peer-[:create_entities]-> {
     entities: [{ name: company.Name, entityType: \"company\", observations: [\"number ${company.id}\"] }]
@@ -223,7 +223,7 @@ async fn server_memory_behind_a_proxy() {
 async fn server_system_monitor() {
     must(&Kind {
         types: 3,
-        fields: 20,
+        fields: 21,
         uses: "
   system = write peer-[:`get-system-info`]-> {}
   write company { Name: \"seen: ${system.text}\" }",
@@ -241,7 +241,7 @@ async fn server_system_monitor() {
 async fn an_own_server_of_hard_schemas() {
     must(&Kind {
         types: 6,
-        fields: 45,
+        fields: 47,
         uses: "
   due = DATE(\"2026-03-04\")
   if due != null {
@@ -265,7 +265,7 @@ async fn an_own_server_of_hard_schemas() {
 async fn an_own_server_that_refuses() {
     must(&Kind {
         types: 6,
-        fields: 45,
+        fields: 47,
         uses: "  write peer-[:refuse]-> { why: \"not ${company.Name}\" }",
         outcome: Outcome::Refused(&["the server refused it", "not Juniper"]),
         ..Kind::node("hard_schemas.py", "hard_schemas.py", &["venv/bin/python", "hard_schemas.py", "PORT"])
@@ -277,7 +277,7 @@ async fn an_own_server_that_refuses() {
 async fn an_own_server_of_hundreds_of_tools_in_pages() {
     must(&Kind {
         types: 622,
-        fields: 3731,
+        fields: 3732,
         uses: "
   done = write peer-[:act_0619]-> { value: 7, note: company.Name }
   peer-[c:calls WHERE c.prefix == \"act_0619\"]-> {
@@ -293,7 +293,7 @@ async fn an_own_server_of_hundreds_of_tools_in_pages() {
 async fn server_budget_allocator() {
     may(&Kind {
         types: 2,
-        fields: 10,
+        fields: 11,
         uses: "
   budget = write peer-[:`get-budget-data`]-> {}
   write company { Name: \"seen: ${budget.text}\" }",
@@ -390,7 +390,7 @@ async fn context7() {
     may(&Kind {
         environment: &[("CONTEXT7_API_URL", "http://127.0.0.1:9")],
         types: 3,
-        fields: 13,
+        fields: 14,
         uses: "
   peer-[found:`resolve-library-id` WHERE found.query == company.Name AND found.libraryName == \"serde\"]-> {
     write company { Name: \"found: ${found.text}\" }
@@ -412,7 +412,7 @@ async fn kubernetes() {
         // It would sign in to its cluster with a bearer of ours.
         header: "X-Unused",
         types: 21,
-        fields: 101,
+        fields: 102,
         uses: "
   peer-[c:configuration_view]-> {
     write company { Name: \"seen: ${c.text}\" }
