@@ -4,7 +4,7 @@
 use lf_fuzz::Bound;
 use libfuzzer_sys::fuzz_target;
 
-const BOUND: Bound = Bound { per_byte: 20_000, fixed: 100_000 };
+const BOUND: Bound = Bound { per_byte: 20_000, fixed: 5_000_000 };
 
 fn split(bytes: &[u8]) {
     let whole = lf_mcp::fuzzing::event_stream(bytes, usize::MAX);

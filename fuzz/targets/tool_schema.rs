@@ -4,7 +4,7 @@
 use lf_fuzz::Bound;
 use libfuzzer_sys::fuzz_target;
 
-const BOUND: Bound = Bound { per_byte: 20_000, fixed: 100_000 };
+const BOUND: Bound = Bound { per_byte: 20_000, fixed: 5_000_000 };
 
 fn read(text: &str) {
     lf_mcp::fuzzing::tool_schema(text);
