@@ -50,7 +50,8 @@ pub(super) fn whole_type(output: &Output, shape: &TypeShape) {
         };
         output.line(&format!("-[:{}]-> {count} `{}`", edge.name, edge.target));
     }
-    if !shape.find_by.is_empty() {
+    // Only a write that may create takes `unique by`.
+    if !shape.find_by.is_empty() && shape.writable && shape.updatable {
         let sets: Vec<_> = shape.find_by.iter().map(|set| format!("({})", set.join(", "))).collect();
         output.line(&format!("unique by {}", sets.join(" or ")));
     }

@@ -286,6 +286,7 @@ fn check_body(cx: &mut Context<'_>, index: usize, uses: &Uses<'_>) {
     let typed = typed_params.zip(checked.block).zip(gives).map(|((params, body), returns)| typed::Function {
         name: item.name.text.clone(),
         span: item.name.span,
+        doc: item.doc.clone(),
         params,
         returns,
         locals,

@@ -66,6 +66,8 @@ pub struct Constant {
 pub struct Function {
     pub name: SmolStr,
     pub span: Span,
+    /// What its `///` says.
+    pub doc: Option<String>,
     pub params: Vec<Param>,
     /// What it gives back; `None` if it never returns a value.
     pub returns: Option<Ty>,
@@ -279,6 +281,8 @@ pub enum StatementKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wait {
     pub span: Span,
+    /// As its author wrote it, on one line: for people's eyes.
+    pub written: SmolStr,
     pub kind: WaitKind,
 }
 

@@ -58,7 +58,9 @@ impl Body<'_, '_> {
         }
         let bind = bind.map(|name| self.bind(scope, name, Bound::Value, ty));
         let (kind, _) = checked?;
-        allowed.then_some(StatementKind::Await { bind, wait: Wait { span: wait.word.to(wait.span), kind } })
+        let written = self.cx.slice(wait.span).split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let wait = Wait { span: wait.word.to(wait.span), written, kind };
+        allowed.then_some(StatementKind::Await { bind, wait })
     }
 
     /// Whether a wait may stand here; reports it if not. `through`: the function that is called and waits.

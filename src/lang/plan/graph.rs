@@ -81,6 +81,10 @@ pub struct Function {
     pub calls: Vec<FunctionIndex>,
     /// What it waits for; without one it runs through.
     pub waits: Vec<Waits>,
+    /// Each wait as it is written: `FIRST(crm-[c:Company WHERE c.Active]->, 2d)`.
+    pub awaits: Vec<SmolStr>,
+    /// What its `///` says, each line by itself.
+    pub doc: Vec<String>,
 }
 
 /// What a function waits for.
@@ -157,7 +161,10 @@ pub fn graph(movement: &Movement, plan: &Plan) -> Graph {
         .functions
         .iter()
         .zip(&plan.functions)
-        .map(|(typed, planned)| function(plan, planned, effects::of(typed, &mut types)))
+        .map(|(typed, planned)| Function {
+            doc: typed.doc.iter().flat_map(|doc| doc.lines()).map(|line| line.trim().to_owned()).collect(),
+            ..function(plan, planned, effects::of(typed, &mut types))
+        })
         .collect();
     let listens: Vec<Listen> = plan
         .listens
@@ -193,7 +200,7 @@ fn at(plan: &Plan, place: ir::PlaceId) -> At {
 fn function(plan: &Plan, function: &ir::Function, effects: effects::Effects) -> Function {
     let params: Vec<_> = function.params.iter().map(|param| format!("{}: {}", param.name, param.text)).collect();
     let returns = function.returns.as_ref().map(|ty| format!(": {ty}")).unwrap_or_default();
-    let effects::Effects { effects, calls, waits } = effects;
+    let effects::Effects { effects, calls, waits, awaits } = effects;
     Function {
         name: function.name.clone(),
         signature: format!("({}){returns}", params.join(", ")),
@@ -201,6 +208,8 @@ fn function(plan: &Plan, function: &ir::Function, effects: effects::Effects) -> 
         effects,
         calls,
         waits,
+        awaits,
+        doc: Vec::new(),
     }
 }
 

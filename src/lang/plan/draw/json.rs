@@ -58,6 +58,8 @@ fn function(graph: &Graph, function: &Function) -> Value {
         "at": at(&function.at),
         "effects": function.effects.iter().map(effect).collect::<Vec<_>>(),
         "waits": (!function.waits.is_empty()).then(|| graph.waits_text(function)),
+        "awaits": function.awaits,
+        "doc": function.doc,
         "calls": function.calls.iter().map(|called| named(graph, *called)).collect::<Vec<_>>(),
     })
 }

@@ -9,7 +9,7 @@ mod paper;
 use cards::{Card, Rows};
 use paper::Paper;
 
-use super::super::graph::{Effect, FunctionIndex, Graph};
+use super::super::graph::{Effect, FunctionIndex, Graph, Waits};
 
 const MARGIN: f64 = 28.0;
 const TOP: f64 = 64.0;
@@ -27,6 +27,7 @@ pub fn svg(graph: &Graph) -> String {
     let mut paper = Paper::default();
     plot.headings(&mut paper);
     plot.lines(&mut paper);
+    plot.waits(&mut paper);
     for card in plot.cards() {
         card.draw(&mut paper);
     }
@@ -138,6 +139,22 @@ impl<'g> Plot<'g> {
         }
     }
 
+    /// A wait is ended by a change of what it watches: back from the system.
+    fn waits(&self, paper: &mut Paper) {
+        for (function, card) in self.graph.functions.iter().zip(&self.functions) {
+            let first = function.effects.len() + function.calls.len();
+            let row = function.awaits.iter().position(|wait| wait.starts_with("FIRST")).map_or(first, |at| first + at);
+            for waits in &function.waits {
+                if let Waits::Record(on) = waits
+                    && let Some((system, place)) = self.place_of(*on)
+                {
+                    paper.curve(system.x, system.row(place), card.right() + 7.0, card.row(row), "line fire", false);
+                    paper.tip_left(card.right(), card.row(row), "line fire");
+                }
+            }
+        }
+    }
+
     fn dots(&self, paper: &mut Paper) {
         for (function, card) in self.graph.functions.iter().zip(&self.functions) {
             for (row, effect) in function.effects.iter().enumerate() {
@@ -169,7 +186,7 @@ impl<'g> Plot<'g> {
         let writes = kinds.clone().any(|effect| effect.verb.changes());
         let reads = kinds.clone().any(|effect| !effect.verb.changes());
         let entries = [
-            ("line fire", "fires, calls", !self.listens.is_empty() || !self.calls.is_empty()),
+            ("line fire", "fires, calls, wakes", !self.listens.is_empty() || !self.calls.is_empty()),
             ("line read", "reads", reads),
             ("line write", "writes", writes),
             ("line loop", "goes round", !self.graph.loops.is_empty()),

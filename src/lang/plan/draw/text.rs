@@ -52,6 +52,9 @@ fn listen(graph: &Graph, listen: &Listen) -> String {
 fn function(graph: &Graph, function: &Function) -> String {
     let mut out = String::new();
     placed(&mut out, &format!("{}{}", function.name, function.signature), &function.at.file, function.at.line);
+    for said in &function.doc {
+        line(&mut out, format_args!("/// {said}"));
+    }
     let paths: Vec<_> = function.effects.iter().map(|effect| path(graph, effect)).collect();
     let wide = paths.iter().map(|path| path.chars().count()).max().unwrap_or(0);
     for (effect, path) in function.effects.iter().zip(paths) {
@@ -65,8 +68,8 @@ fn function(graph: &Graph, function: &Function) -> String {
     for called in function.calls.iter().filter_map(|called| graph.functions.get(*called)) {
         line(&mut out, format_args!("{:7}  {}", "calls", called.name));
     }
-    if !function.waits.is_empty() {
-        line(&mut out, format_args!("{:7}  {}", "waits", graph.waits_text(function)));
+    for wait in &function.awaits {
+        line(&mut out, format_args!("{:7}  {wait}", "waits"));
     }
     if function.effects.is_empty() && function.calls.is_empty() && function.waits.is_empty() {
         line(&mut out, format_args!("touches no system"));

@@ -17,20 +17,28 @@ pub(super) struct Effects {
     pub(super) effects: Vec<Effect>,
     pub(super) calls: Vec<FunctionIndex>,
     pub(super) waits: Vec<Waits>,
+    /// Each wait as it is written.
+    pub(super) awaits: Vec<SmolStr>,
 }
 
 /// What a function does by itself. Types that are new to the picture are put in.
 pub(super) fn of(function: &Function, types: &mut IndexSet<TypeRef>) -> Effects {
-    let mut row = Row { types, found: IndexMap::new(), calls: IndexSet::new(), waits: IndexSet::new() };
+    let mut row =
+        Row { types, found: IndexMap::new(), calls: IndexSet::new(), waits: IndexSet::new(), awaits: IndexSet::new() };
     row.block(&function.body);
-    let Row { types: _, found, calls, waits } = row;
+    let Row { types: _, found, calls, waits, awaits } = row;
     let effects = found.into_iter().map(|((verb, on), (fields, by))| Effect {
         verb,
         on,
         fields: fields.into_iter().collect(),
         by: by.into_iter().collect(),
     });
-    Effects { effects: effects.collect(), calls: calls.into_iter().collect(), waits: waits.into_iter().collect() }
+    Effects {
+        effects: effects.collect(),
+        calls: calls.into_iter().collect(),
+        waits: waits.into_iter().collect(),
+        awaits: awaits.into_iter().collect(),
+    }
 }
 
 type Names = IndexSet<SmolStr>;
@@ -40,6 +48,7 @@ struct Row<'t> {
     found: IndexMap<(Verb, usize), (Names, Names)>,
     calls: IndexSet<FunctionIndex>,
     waits: IndexSet<Waits>,
+    awaits: IndexSet<SmolStr>,
 }
 
 impl Row<'_> {
@@ -72,7 +81,13 @@ impl Row<'_> {
                         self.effect(Verb::Links, on).0.insert(edge.clone());
                     }
                 }
-                StatementKind::Await { wait, bind: _ } => self.wait(&wait.kind),
+                StatementKind::Await { wait, bind: _ } => {
+                    // What stands in an arm is said by itself.
+                    if !matches!(wait.kind, WaitKind::Arms { .. }) {
+                        self.awaits.insert(wait.written.clone());
+                    }
+                    self.wait(&wait.kind);
+                }
                 StatementKind::Each { path, body } => {
                     self.path(path);
                     self.block(body);

@@ -150,7 +150,7 @@ pub(super) fn function(name: &str, params: &[(&str, Ty)], locals: u32, body: Vec
         name: (*name).into(),
         ty: ty.clone(),
     });
-    Function { name: name.into(), span: span(), params: params.collect(), returns: None, locals, body }
+    Function { name: name.into(), span: span(), doc: None, params: params.collect(), returns: None, locals, body }
 }
 
 pub(super) fn connection(name: &str, module: &str) -> Connection {

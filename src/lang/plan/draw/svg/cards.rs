@@ -25,6 +25,8 @@ pub(super) struct Card {
     title: String,
     /// Beside the title, at the right.
     side: String,
+    /// Under the title: what the author says of it.
+    notes: Vec<String>,
     pub(super) rows: Rows,
 }
 
@@ -68,11 +70,13 @@ pub(super) fn function(graph: &Graph, function: &Function) -> Card {
     for called in function.calls.iter().filter_map(|called| graph.functions.get(*called)) {
         rows.push(("calls", called.name.to_string(), Vec::new()));
     }
-    if !function.waits.is_empty() {
-        rows.push(("waits", cut(&graph.waits_text(function)), Vec::new()));
+    for wait in &function.awaits {
+        let mut lines = wrapped(wait, " ", COLUMNS).into_iter();
+        rows.push(("waits", lines.next().unwrap_or_default(), lines.collect()));
     }
     let file = function.at.file.rsplit('/').next().unwrap_or_default();
-    Card::new(&function.name, format!("{file}:{}", function.at.line), Rows::Effects(rows))
+    let notes = function.doc.iter().flat_map(|line| wrapped(line, " ", COLUMNS));
+    Card::new(&function.name, format!("{file}:{}", function.at.line), Rows::Effects(rows)).noted(notes.collect())
 }
 
 fn effect(graph: &Graph, effect: &Effect) -> (&'static str, String, Vec<String>) {
@@ -124,7 +128,12 @@ impl Card {
         }
         let rule = if matches!(rows, Rows::Lines(_)) || lines == 0 { 0.0 } else { 14.0 };
         let height = HEAD * 2.0 - 4.0 + count(lines) * LINE + rule - if lines == 0 { 4.0 } else { 0.0 };
-        Self { x: 0.0, y: 0.0, width: width + PAD * 2.0, height, title, side, rows }
+        Self { x: 0.0, y: 0.0, width: width + PAD * 2.0, height, title, side, notes: Vec::new(), rows }
+    }
+
+    fn noted(self, notes: Vec<String>) -> Self {
+        let width = notes.iter().map(|text| wide(text) + PAD * 2.0).fold(self.width, f64::max);
+        Self { width, height: self.height + count(notes.len()) * LINE, notes, ..self }
     }
 
     pub(super) fn right(&self) -> f64 {
@@ -147,7 +156,7 @@ impl Card {
             Rows::Lines(_) | Rows::Types(_) => row,
         };
         let rule = if matches!(self.rows, Rows::Lines(_)) { 0.0 } else { 14.0 };
-        self.head() + rule + LINE * (count(before) + 1.0)
+        self.head() + rule + LINE * (count(before + self.notes.len()) + 1.0)
     }
 
     pub(super) fn draw(&self, paper: &mut Paper) {
@@ -157,13 +166,16 @@ impl Card {
         if !self.side.is_empty() {
             paper.text_to(self.right() - PAD, self.head() + 4.0, "dim", &self.side);
         }
+        for (line, text) in self.notes.iter().enumerate() {
+            paper.text(left, self.head() + 4.0 + LINE * count(line + 1), "dim", text);
+        }
         let empty = match &self.rows {
             Rows::Lines(_) => true,
             Rows::Effects(effects) => effects.is_empty(),
             Rows::Types(types) => types.is_empty(),
         };
         if !empty {
-            paper.rule(self.x, self.head() + 16.0, self.width);
+            paper.rule(self.x, self.head() + 16.0 + LINE * count(self.notes.len()), self.width);
         }
         match &self.rows {
             Rows::Lines(texts) => {

@@ -102,6 +102,14 @@ impl Paper {
             writeln!(self.body, r#"<path d="M{x:.1} {y:.1}L{back:.1} {up:.1}V{down:.1}Z" class="{class}"/>"#);
     }
 
+    /// The tip of a line that comes from the right.
+    pub(super) fn tip_left(&mut self, x: f64, y: f64, class: &str) {
+        let class = class.replace("line", "tip");
+        let (back, up, down) = (x + 8.0, y - 4.0, y + 4.0);
+        let _never_fails =
+            writeln!(self.body, r#"<path d="M{x:.1} {y:.1}L{back:.1} {up:.1}V{down:.1}Z" class="{class}"/>"#);
+    }
+
     /// The whole file.
     pub(super) fn finish(self, width: f64, height: f64, says: &str) -> String {
         let (mut light, mut dark) = (String::new(), String::new());
