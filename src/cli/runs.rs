@@ -14,6 +14,7 @@ mod list;
 mod order;
 mod show;
 mod story;
+mod values;
 
 /// Look at what ran and what waits, and decide about what cannot go on by itself.
 #[derive(Debug, Args)]

@@ -33,6 +33,7 @@ use crate::project::{
 
 pub mod by_hand;
 pub mod connector;
+pub mod earlier;
 mod imagined;
 pub mod keep;
 mod old;

@@ -1,5 +1,6 @@
 //! Typed program to plan: total, no errors, nothing to decide.
 
+pub mod compare;
 pub mod draw;
 pub mod explain;
 pub mod graph;

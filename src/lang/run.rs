@@ -26,8 +26,9 @@ pub(crate) use eval::{fixed, scalar::duration as duration_text, time};
 pub use io::{Address, Effect, Failure, Finish, Fired, Input, Request, Settlement, Test, Wait};
 pub use past::{Open, Past};
 pub use replay::{Replayed, replay};
+pub use state::Came;
 pub use state::RunState;
-pub use trace::trace;
+pub use trace::{trace, values};
 
 use crate::plan::ir::{Listen, PlaceId, Plan};
 use io::FailureKind;

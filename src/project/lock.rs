@@ -103,7 +103,11 @@ impl Lock {
         Self::parse(&files::read(&path)?).map_err(|why| ProjectError::io("use", &path, std::io::Error::other(why)))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// The lock of a text.
+    ///
+    /// # Errors
+    /// It is of a newer version, or was changed by hand.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let again = "delete it and run `listen-fire check`";
         let value: Value = serde_json::from_str(text).map_err(|why| format!("it is damaged ({why}); {again}"))?;
         match value.get("format").and_then(Value::as_u64) {

@@ -103,8 +103,19 @@ fn named_tests() -> Result<(), String> {
             wrong.push(format!("{PUMP}: no test names the statement A{number}"));
         }
     }
+    let field = read(&root().join(FIELD));
+    for number in CHECKING {
+        let row = field.lines().find(|line| line.starts_with(&format!("| {number} |")));
+        if !row.is_some_and(|row| row.contains(".mvt`") || row.contains(".rs::")) {
+            wrong.push(format!("{FIELD}: no test is named for the case {number}"));
+        }
+    }
     report(&wrong)
 }
+
+/// The page of cases from the field, and those of them that are about checking or values.
+const FIELD: &str = "tests/README.md";
+const CHECKING: [u32; 7] = [9, 10, 32, 33, 34, 35, 37];
 
 /// The cases of `@lf/mcp` that are known by numbers.
 const CASES: &str = "modules/mcp/tests/cases";

@@ -203,6 +203,7 @@ fn plan() -> Plan {
         constants: Vec::new(),
         exprs: Vec::new(),
         places: Vec::new(),
+        texts: std::collections::BTreeMap::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use lf_lang::{
         io::{Failure as RunFailure, Finish},
     },
 };
-use lf_module::{call::Origin, json as values};
+use lf_module::{Record, Value, call::Origin, json as values};
 
 use super::list::when;
 use crate::{
@@ -18,16 +18,16 @@ use crate::{
         ledger,
         output::{Output, Style},
     },
-    host::news::{cut, show},
+    host::news::cut,
     store::Run,
 };
 
 /// How much of a value is shown.
-const SHOWN: usize = 2000;
+pub(super) const SHOWN: usize = 2000;
 
 /// Prints the story.
-pub(super) fn tell(output: &Output, plans: &BTreeMap<PlanId, Plan>, run: &Run, entries: &[Entry]) {
-    let mut story = Story { output, plans, plan: None, place: None };
+pub(super) fn tell(output: &Output, (plans, shown): (&BTreeMap<PlanId, Plan>, usize), run: &Run, entries: &[Entry]) {
+    let mut story = Story { output, plans, shown, plan: None, place: None };
     story.head(run);
     for entry in entries {
         story.entry(entry);
@@ -38,6 +38,8 @@ pub(super) fn tell(output: &Output, plans: &BTreeMap<PlanId, Plan>, run: &Run, e
 struct Story<'s> {
     output: &'s Output,
     plans: &'s BTreeMap<PlanId, Plan>,
+    /// How much of a value is shown.
+    shown: usize,
     /// The text that the run went by at this point.
     plan: Option<&'s Plan>,
     /// The line that was last shown.
@@ -54,9 +56,9 @@ impl Story<'_> {
         ]);
         let by = run.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         self.fact("record", &format!("{}, {} {}{by}", run.key, ledger::kind(run.kind), when(run.at)));
-        self.fact("change", &cut(&show(&run.record), SHOWN));
+        self.fact("change", &self.record(&run.record));
         if let Some(before) = &run.before {
-            self.fact("before", &cut(&show(before), SHOWN));
+            self.fact("before", &self.record(before));
         }
         if let Some(cause) = run.cause {
             self.fact("cause", &format!("#{cause}, depth {}", run.depth));
@@ -66,6 +68,10 @@ impl Story<'_> {
             self.fact("attempts", &run.attempts.to_string());
         }
         self.output.line("");
+    }
+
+    fn record(&self, record: &Record) -> String {
+        cut(&values::plain(&Value::record(record.clone())), self.shown)
     }
 
     fn fact(&self, name: &str, value: &str) {
@@ -100,7 +106,7 @@ impl Story<'_> {
                 let at = ledger::clock(*at);
                 match finish {
                     Finish::Done(value) if value.is_absent() => self.step(Some(&at), "done", ""),
-                    Finish::Done(value) => self.step(Some(&at), "done", &cut(&values::plain(value), SHOWN)),
+                    Finish::Done(value) => self.step(Some(&at), "done", &cut(&values::plain(value), self.shown)),
                     Finish::Failed(RunFailure { kind: _, message, place }) => {
                         if let Some(place) = place {
                             self.line(*place);
@@ -122,11 +128,13 @@ impl Story<'_> {
             Request::Link { tie, join: _ } => &tie.ty,
         };
         let sent = match &intent.sending {
-            Sending::Create { origin: Origin::Root, fields, idempotency: _ } => format!("create {}", show(fields)),
-            Sending::Create { origin: Origin::Record { ty, key, edge }, fields, idempotency: _ } => {
-                format!("create under {ty} {key} by {edge} {}", show(fields))
+            Sending::Create { origin: Origin::Root, fields, idempotency: _ } => {
+                format!("create {}", self.record(fields))
             }
-            Sending::Update { key, fields, idempotency: _ } => format!("update {key} {}", show(fields)),
+            Sending::Create { origin: Origin::Record { ty, key, edge }, fields, idempotency: _ } => {
+                format!("create under {ty} {key} by {edge} {}", self.record(fields))
+            }
+            Sending::Update { key, fields, idempotency: _ } => format!("update {key} {}", self.record(fields)),
             Sending::Delete { key, idempotency: _ } => format!("delete {key}"),
             Sending::Link { tie, join, idempotency: _ } => {
                 let verb = if *join { "link" } else { "unlink" };
@@ -145,7 +153,7 @@ impl Story<'_> {
                     if records.len() == 1 { "1 record".to_owned() } else { format!("{} records", records.len()) };
                 self.step(Some(at), "read", &count);
                 for record in records.iter().take(20) {
-                    self.step(None, "", &cut(&values::plain(record), SHOWN));
+                    self.step(None, "", &cut(&values::plain(record), self.shown));
                 }
                 if records.len() > 20 {
                     self.step(None, "", &format!("… and {} more", records.len() - 20));
@@ -156,7 +164,7 @@ impl Story<'_> {
             }
             Settlement::Written { handle, created, unchanged: false } => {
                 let came = if *created { "came back, new" } else { "came back" };
-                self.step(Some(at), came, &cut(&values::plain(handle), SHOWN));
+                self.step(Some(at), came, &cut(&values::plain(handle), self.shown));
             }
             Settlement::Deleted => self.step(Some(at), "deleted", ""),
             Settlement::Linked => self.step(Some(at), "came back", ""),
@@ -166,7 +174,9 @@ impl Story<'_> {
                 let over = self.plan.and_then(|plan| plan.place(place)).is_some_and(first);
                 self.step(Some(at), "waited", if over { "the time was over" } else { "" });
             }
-            Settlement::Woken { value, at: _ } => self.step(Some(at), "waited", &cut(&values::plain(value), SHOWN)),
+            Settlement::Woken { value, at: _ } => {
+                self.step(Some(at), "waited", &cut(&values::plain(value), self.shown));
+            }
             Settlement::Declined { text, status } => {
                 let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
                 self.step(Some(at), "refused", &format!("{text}{status}; the text goes on"));

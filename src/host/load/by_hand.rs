@@ -56,7 +56,7 @@ impl Ready {
             fields,
             debounce: None,
             at: now,
-            by: Some("by hand".into()),
+            by: Some("hand".into()),
             depth: 0,
             cause: None,
             state: State::Ready,

@@ -27,10 +27,23 @@ pub(super) struct Sources {
 
 /// Reads and parses the files at `paths` (of all the project, if there are none), and those that they import.
 pub(super) fn read(project: &Project, paths: &[PathBuf], map: &mut SourceMap) -> Result<Sources, ProjectError> {
+    gather(roots(project, paths)?, map, |path, root| {
+        let place = project.root.join(path);
+        // A file that an import names and that is not there is the checker's to report, at the import.
+        if !root && (path.starts_with("../") || !place.is_file()) { Ok(None) } else { files::read(&place).map(Some) }
+    })
+}
+
+/// The same of whatever gives the text of a path; the flag says that it is a root.
+pub(super) fn gather(
+    roots: Vec<String>,
+    map: &mut SourceMap,
+    text: impl Fn(&str, bool) -> Result<Option<String>, ProjectError>,
+) -> Result<Sources, ProjectError> {
     let mut sources = Sources::default();
     let mut known: BTreeMap<String, SourceId> = BTreeMap::new();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut open: Vec<(String, bool)> = roots(project, paths)?.into_iter().map(|path| (path, true)).collect();
+    let mut open: Vec<(String, bool)> = roots.into_iter().map(|path| (path, true)).collect();
     // What one round imports is read in the next.
     while !open.is_empty() {
         let mut round = Vec::new();
@@ -41,15 +54,11 @@ pub(super) fn read(project: &Project, paths: &[PathBuf], map: &mut SourceMap) ->
                 }
                 continue;
             }
-            let place = project.root.join(&path);
-            // A file that an import names and that is not there is the checker's to report, at the import.
-            if !root && (path.starts_with("../") || !place.is_file()) {
-                continue;
-            }
+            let Some(text) = text(&path, root)? else { continue };
             if known.len() >= files::MOST {
                 return Err(ProjectError::Missing(format!("more than {} movement files are imported", files::MOST)));
             }
-            let source = map.add(path.as_str(), files::read(&place)?);
+            let source = map.add(path.as_str(), text);
             known.insert(path, source);
             if root {
                 sources.roots.push(source);

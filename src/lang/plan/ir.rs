@@ -28,7 +28,7 @@ use crate::{
 /// The version of the encoding that this program writes and reads.
 pub const FORMAT: u32 = 1;
 
-/// SHA-256 of the plan's canonical encoding without its places, in hex: what a program does, not where it stands. A
+/// SHA-256 of the plan's canonical encoding without its places and texts, in hex: what a program does, not where it stands. A
 /// comment, a blank line or a renamed file makes no new version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -63,6 +63,9 @@ pub struct Plan {
     pub exprs: Vec<Expr>,
     /// Where in the text things stand, for people.
     pub places: Vec<Place>,
+    /// How an author wrote the expressions that are more than a name or a literal, by their index, for people.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub texts: BTreeMap<u32, SmolStr>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -494,7 +497,7 @@ impl Plan {
     /// What identifies this version of the program; see [`PlanId`].
     #[must_use]
     pub fn id(&self) -> PlanId {
-        let Self { format, connections, listens, watches, functions, constants, exprs, places: _ } = self;
+        let Self { format, connections, listens, watches, functions, constants, exprs, places: _, texts: _ } = self;
         let encoded = serde_json::to_vec(&(format, connections, listens, watches, functions, constants, exprs));
         // Plain data with text keys always encodes; an empty text would only make a useless id.
         let digest = Sha256::digest(encoded.unwrap_or_default());

@@ -65,6 +65,7 @@ impl<'s> Lowered<'s> {
             functions: names,
             places: Places::new(sources),
             exprs: Vec::new(),
+            texts: BTreeMap::new(),
             constants: Vec::with_capacity(movement.constants.len()),
             parts: Vec::new(),
             watches: Vec::new(),
@@ -89,7 +90,7 @@ impl<'s> Lowered<'s> {
 
     fn finish(self) -> Plan {
         let Self { shared, functions, listens } = self;
-        let Shared { connections, functions: _, places, exprs, constants, parts: _, watches } = shared;
+        let Shared { connections, functions: _, places, exprs, texts, constants, parts: _, watches } = shared;
         Plan {
             format: FORMAT,
             connections,
@@ -99,6 +100,7 @@ impl<'s> Lowered<'s> {
             constants,
             exprs,
             places: places.into_places(),
+            texts,
         }
     }
 }
@@ -206,6 +208,7 @@ struct Shared<'s> {
     functions: Vec<SmolStr>,
     places: Places<'s>,
     exprs: Vec<Expr>,
+    texts: BTreeMap<u32, SmolStr>,
     constants: Vec<Constant>,
     /// The parts of waits, which stand behind the text's functions.
     parts: Vec<Function>,

@@ -41,6 +41,24 @@ impl<'s> Places<'s> {
         id
     }
 
+    /// What stands there, on one line, at most so long.
+    pub(super) fn text(&self, span: Span) -> SmolStr {
+        let written = self.sources.get(span.source).map(|file| file.slice(span)).unwrap_or_default();
+        let mut text = String::new();
+        for word in written.split_whitespace() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+            if text.chars().count() > LINE {
+                text = text.chars().take(LINE - 1).collect();
+                text.push('…');
+                break;
+            }
+        }
+        text.into()
+    }
+
     pub(super) fn into_places(self) -> Vec<Place> {
         self.places
     }

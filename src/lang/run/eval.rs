@@ -76,6 +76,12 @@ pub(super) struct Eval<'a> {
 
 impl<'a> Eval<'a> {
     pub(super) fn eval(&mut self, id: ExprId) -> Result<Value, Failure> {
+        let value = self.value(id)?;
+        self.scratch.note(id, &value);
+        Ok(value)
+    }
+
+    fn value(&mut self, id: ExprId) -> Result<Value, Failure> {
         self.scratch.spend(1)?;
         match self.get(id)? {
             Expr::Literal(value) => Ok(value.clone()),

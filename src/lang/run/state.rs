@@ -15,7 +15,7 @@ use super::{
     io::{Effect, Failure},
     limits,
 };
-use crate::plan::ir::{BlockId, FunctionIndex, PlaceId, Slot};
+use crate::plan::ir::{BlockId, ExprId, FunctionIndex, PlaceId, Slot};
 
 /// One run. It is made of fibers, one for each arm that is under way and one for the function that was fired; that
 /// which moves stands in the run itself, the others in `others`.
@@ -52,6 +52,19 @@ impl RunState {
     #[must_use]
     pub fn watched() -> Self {
         Self { scratch: Scratch { visited: Some(BTreeSet::new()), ..Scratch::default() }, ..Self::default() }
+    }
+
+    /// A run that notes what its expressions came to, up to so many.
+    #[must_use]
+    pub fn noting(most: usize) -> Self {
+        let noted = Noted { values: Vec::new(), left: most, missed: 0 };
+        Self { scratch: Scratch { noted: Some(Box::new(noted)), ..Scratch::default() }, ..Self::default() }
+    }
+
+    /// What the expressions of a noting run came to, in the order of their evaluation, and how many more there were.
+    #[must_use]
+    pub fn noted(self) -> (Vec<Came>, usize) {
+        self.scratch.noted.map(|noted| (noted.values, noted.missed)).unwrap_or_default()
     }
 
     /// The places of the steps that a watched run came to.
@@ -147,11 +160,30 @@ pub(super) struct Waiting {
 pub(super) struct Scratch {
     /// What is left of the run's budget.
     pub(super) steps: u64,
+    /// Of the step under way.
+    place: PlaceId,
     /// The whole budget, for the message.
     budget: u64,
     pub(super) constants: BTreeMap<u32, Value>,
     pub(super) patterns: BTreeMap<SmolStr, Regex>,
     visited: Option<BTreeSet<PlaceId>>,
+    noted: Option<Box<Noted>>,
+}
+
+/// What an expression of a step came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Came {
+    /// Of the step.
+    pub place: PlaceId,
+    pub expr: ExprId,
+    pub value: Value,
+}
+
+#[derive(Debug, Clone)]
+struct Noted {
+    values: Vec<Came>,
+    left: usize,
+    missed: usize,
 }
 
 impl Default for Scratch {
@@ -162,10 +194,31 @@ impl Default for Scratch {
 
 impl Scratch {
     fn with_budget(budget: u64) -> Self {
-        Self { steps: budget, budget, constants: BTreeMap::new(), patterns: BTreeMap::new(), visited: None }
+        Self {
+            steps: budget,
+            budget,
+            constants: BTreeMap::new(),
+            patterns: BTreeMap::new(),
+            visited: None,
+            noted: None,
+            place: PlaceId(0),
+        }
+    }
+
+    /// What an expression of the step under way came to.
+    pub(super) fn note(&mut self, expr: ExprId, value: &Value) {
+        let Some(noted) = &mut self.noted else { return };
+        match noted.left.checked_sub(1) {
+            Some(left) => {
+                noted.left = left;
+                noted.values.push(Came { place: self.place, expr, value: value.clone() });
+            }
+            None => noted.missed += 1,
+        }
     }
 
     pub(super) fn visit(&mut self, place: PlaceId) {
+        self.place = place;
         if let Some(visited) = &mut self.visited {
             visited.insert(place);
         }

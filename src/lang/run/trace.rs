@@ -1,13 +1,25 @@
-//! Which steps a run came to, read off its journal: the machine goes the same way again, with every answer it got.
+//! Which steps a run came to and what its expressions were, read off its journal: the machine goes the same way again,
+//! with every answer it got.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Effect, Entry, Input, RunState, step};
+use super::{Effect, Entry, Input, RunState, state::Came, step};
 use crate::plan::ir::{PlaceId, Plan};
 
 /// The places of the steps that a run with this journal came to, refusals and the last attempt included.
 #[must_use]
 pub fn trace(plan: &Plan, entries: &[Entry]) -> BTreeSet<PlaceId> {
+    again(plan, entries, RunState::watched()).visited()
+}
+
+/// What the expressions of a run with this journal came to, in the order of their evaluation and at most so many, and
+/// how many more there were.
+#[must_use]
+pub fn values(plan: &Plan, entries: &[Entry], most: usize) -> (Vec<Came>, usize) {
+    again(plan, entries, RunState::noting(most)).noted()
+}
+
+fn again(plan: &Plan, entries: &[Entry], mut state: RunState) -> RunState {
     let (mut fired, mut answers) = (None, BTreeMap::new());
     for (order, entry) in entries.iter().enumerate() {
         match entry {
@@ -22,8 +34,7 @@ pub fn trace(plan: &Plan, entries: &[Entry]) -> BTreeSet<PlaceId> {
             | Entry::Finished { .. } => {}
         }
     }
-    let mut state = RunState::watched();
-    let Some(fired) = fired else { return BTreeSet::new() };
+    let Some(fired) = fired else { return state };
     let mut effects = step(plan, &mut state, Input::Fired(fired));
     loop {
         // Of several that are wanted, what was settled first.
@@ -33,5 +44,5 @@ pub fn trace(plan: &Plan, entries: &[Entry]) -> BTreeSet<PlaceId> {
         let Some((_, settlement)) = answers.remove(&address) else { break };
         effects = step(plan, &mut state, Input::Settled { address, settlement });
     }
-    state.visited()
+    state
 }

@@ -21,7 +21,6 @@ fn what_is_not_built_is_refused_by_its_name() {
     }
     place.run(["run", "--watch"]).code(2).says("`run --watch` is not built yet");
     place.run(["run", "--serve"]).code(2).says("`run --serve` is not built yet");
-    place.run(["plan", "--against", "HEAD"]).code(2).says("`plan --against` is not built yet");
 }
 
 #[test]

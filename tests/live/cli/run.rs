@@ -105,7 +105,8 @@ async fn a_function_fires_by_hand_on_the_path_of_a_real_change() {
     place.write("company.json", record);
     place.run(["fire", "triage", "--record", "@company.json"]).code(0);
     assert_eq!(systems.tracker.issues().len(), 2);
-    assert_eq!(lines(&place.run(["--json", "runs", "list"]).code(0).out)[0]["by"], "by hand");
+    assert_eq!(lines(&place.run(["--json", "runs", "list"]).code(0).out)[0]["by"], "hand");
+    place.run(["runs", "show", "1"]).code(0).shows(" by hand\n");
 
     place.run(["fire", "triag", "--record", record]).code(2).says("did you mean `triage`?");
     place.run(["fire", "triage", "--record", "[]"]).code(2).says("a JSON object");
@@ -143,6 +144,25 @@ async fn what_the_system_can_look_up_is_not_fetched_whole() {
     place.run(["fire", "by_key", "--record", &wanted(&second, "Second")]).code(0);
     let names: Vec<String> = systems.crm.companies().into_iter().map(|company| company.name).collect();
     assert_eq!(names, ["First", "found"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_each_expression_came_to_is_shown_beneath_its_line() {
+    let systems = Systems::start().await.unwrap();
+    let place = Place::connected(&systems);
+    let long = "a long name ".repeat(40);
+    let record = serde_json::json!({ "id": "h1", "Name": long, "revision": 1 }).to_string();
+    place.run(["fire", "triage", "--record", &record]).code(0);
+    let shown = place.run(["runs", "show", "1"]).code(0);
+    let shown = shown.shows("values, line by line").shows("  company.Name  ").shows("\"Follow up ${company.Name}\"");
+    shown.shows("a long …").says("`--full` shows long values whole");
+    let whole = place.run(["runs", "show", "1", "--full"]).code(0).shows(&format!("\"Follow up {long}\""));
+    assert!(!whole.err.contains("--full"), "{}", whole.err);
+    let story = place.run(["--json", "runs", "show", "1"]).code(0).json();
+    let values = story["values"].as_array().unwrap();
+    let follow = values.iter().find(|value| value["expression"] == "\"Follow up ${company.Name}\"").unwrap();
+    assert_eq!(follow["value"], format!("Follow up {long}"));
+    assert_eq!(follow["line"], 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@
 
 use smol_str::SmolStr;
 
-use super::{Body, described};
+use super::{Body, Shared, described};
 use crate::{
     check::typed::{self, Builtin, ExprKind, Item, Op as Operator, RecordItem, Way},
     plan::ir::{self, Expected, Expr, ExprId, Field, FunctionIndex, Op, Slot},
@@ -54,6 +54,15 @@ impl Body<'_, '_> {
 
     /// `lenient`: the expression is asked whether it is there, so that a missing field is an answer and no drift.
     pub(super) fn lower(&mut self, expr: &typed::Expr, lenient: bool) -> ExprId {
+        let id = self.lowered(expr, lenient);
+        if !matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Constant(_)) {
+            let Shared { texts, places, .. } = self.shared;
+            texts.entry(id.0).or_insert_with(|| places.text(expr.span));
+        }
+        id
+    }
+
+    fn lowered(&mut self, expr: &typed::Expr, lenient: bool) -> ExprId {
         let lowered = match &expr.kind {
             ExprKind::Literal(value) => Expr::Literal(value.clone()),
             ExprKind::Local(local) => Expr::Slot(Slot(local.0)),
