@@ -30,9 +30,12 @@ fn files(fields: &lf_module::Record, name: &str) -> Vec<File> {
 async fn a_file_is_followed_by_its_records_key_as_it_is_then() {
     let scan = Arc::new(Mutex::new(json!(to_base64(b"\x00one"))));
     let held = scan.clone();
-    let (_server, world, connection) = scripted(PAPER, move |_| match held.lock().unwrap().clone() {
-        serde_json::Value::Null => Reply::status(404),
-        scan => Reply::json(&json!({ "id": 7, "scan": scan, "pages": ["YQ==", "Yg"] })),
+    let (_server, world, connection) = scripted(PAPER, move |_| {
+        let scan = held.lock().unwrap().clone();
+        if scan.is_null() {
+            return Reply::status(404);
+        }
+        Reply::json(&json!({ "id": 7, "scan": scan, "pages": ["YQ==", "Yg"] }))
     });
     let landed = connection.get(&"Paper".into(), &Key("7".into()), &call(&world)).await.unwrap().unwrap();
     let file = files(&landed.fields, "scan").remove(0);
