@@ -93,6 +93,8 @@ pub struct Options {
     pub imagined: BTreeMap<(SmolStr, SmolStr), Record>,
     /// Whether sources are listened to at all (`fire` runs without).
     pub listen: bool,
+    /// Whether a WHERE that a source can look up is asked for so. Tests in the language state what a read answers.
+    pub look_up: bool,
     /// How long running steps may take to end after a stop.
     pub drain: Duration,
     /// This runner's name in the store; unique among those that share it.
@@ -110,6 +112,7 @@ impl Default for Options {
             dry_run: false,
             imagined: BTreeMap::new(),
             listen: true,
+            look_up: true,
             drain: Duration::from_secs(20),
             owner: "runner".into(),
             lease: Duration::from_secs(10),

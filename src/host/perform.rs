@@ -87,7 +87,7 @@ async fn landed(attempt: &Attempt<'_>, asked: &Asked<'_>, mut read: Read, by: &R
     let limits = &attempt.service.limits;
     loop {
         let call = attempt.call(place, None)?;
-        let answer = if by.is_empty() {
+        let answer = if by.is_empty() || !attempt.service.options.look_up {
             attempt.bounded(&call, &link, link.connection.read(&read, &call)).await
         } else {
             let found = attempt.bounded(&call, &link, link.connection.find(&ty, by, &call)).await;

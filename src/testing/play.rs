@@ -415,7 +415,7 @@ impl Play<'_> {
             random: Arc::new(Half),
             holds: Holds::new(store, self.clock.clone()),
             limits: self.stage.limits.clone(),
-            options: Options { once: true, ..Options::default() },
+            options: Options { once: true, look_up: false, ..Options::default() },
             news: News::new(),
         };
         let handle = Host::start(parts);

@@ -135,9 +135,12 @@ impl Layout<'_> {
         parts.push(self.path(&listen.path));
         let fire = listen.fire.span.start;
         if listen.settings.is_empty() {
-            parts.extend(self.trailing(fire));
+            let trailing = self.trailing(fire);
             let comments = self.own(fire);
-            let mut rest = if comments.is_empty() { vec![Doc::Line] } else { vec![Doc::Hard] };
+            // `fire` may trail a comment of its own, and one line has one.
+            let whole = trailing.is_empty() && comments.is_empty();
+            parts.extend(trailing);
+            let mut rest = if whole { vec![Doc::Line] } else { vec![Doc::Hard] };
             self.lines(comments, Some(fire), &mut rest);
             rest.push(Doc::text("fire "));
             rest.push(self.name(&listen.fire));
