@@ -1,7 +1,7 @@
 //! One exchange: what is sent, and what comes back, bounded in time and size.
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use url::Url;
 
 use crate::{
@@ -131,8 +131,12 @@ impl Client {
         guard::literal(&request.url, self.options().reach()).map_err(Failure::Blocked)?;
         let client = self.pick(request.sends)?;
         let Request { method, url, headers, body, sends: _ } = request;
-        let mut request = reqwest::Request::new(method, url);
-        *request.headers_mut() = headers;
+        // The library makes a user in the URL a header; one of our own counts before it.
+        let mut request = client.request(method, url).build().map_err(|error| Failure::of(&error))?;
+        let of_url = std::mem::replace(request.headers_mut(), headers);
+        if let Some(user) = of_url.get(header::AUTHORIZATION) {
+            request.headers_mut().entry(header::AUTHORIZATION).or_insert_with(|| user.clone());
+        }
         *request.body_mut() = body.map(reqwest::Body::from);
         let response = timer.within(Phase::FirstByte, client.execute(request)).await?;
         let mut response = response.map_err(|error| Failure::of(&error))?;

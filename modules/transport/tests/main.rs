@@ -61,6 +61,19 @@ async fn an_answer_comes_whole() {
 }
 
 #[tokio::test]
+async fn a_user_in_the_url_signs_in_unless_a_header_does() {
+    let stage = stage();
+    let server = stage.server(|| Reply::status(200).body("x"));
+    let url = server.url("/").replace("http://", "http://me:pass@");
+    stage.send(&url, Sends::Safe).await.unwrap();
+    let mut signed = request(&url, Sends::Safe);
+    signed.headers.insert("authorization", "Bearer t".parse().unwrap());
+    stage.client.exchange(signed, &stage.bounds).await.unwrap();
+    let sent: Vec<_> = server.received().iter().map(|one| one.header("authorization").map(str::to_owned)).collect();
+    assert_eq!(sent, [Some("Basic bWU6cGFzcw==".to_owned()), Some("Bearer t".to_owned())]);
+}
+
+#[tokio::test]
 async fn nobody_there_is_never_connected() {
     let stage = stage();
     let refused = format!("http://127.0.0.1:{}/", server::unused_port().unwrap());
