@@ -227,7 +227,7 @@ impl Maker {
     }
 
     fn statement(&mut self, depth: usize, function: usize) {
-        let ways = if depth == 0 { 9 } else { 15 };
+        let ways = if depth == 0 { 9 } else { 20 };
         match self.pick(ways) {
             0 | 1 => {
                 let kind = KINDS[self.pick(KINDS.len())];
@@ -318,6 +318,22 @@ impl Maker {
                 self.inner(&format!("{from}-[{alias}:People{filter}]->"), &names, depth, function);
                 self.line("}");
             }
+            15 | 16 => self.waiting(),
+            17 => {
+                let (bound, name, why) = (self.fresh(), self.expr(Kind::Text, 2), self.fresh());
+                self.line(&format!("{bound} = write crm-[:Company]-> {{ Name: {name} }} else ({why}) {{"));
+                let outer = self.scope.len();
+                self.scope.push((format!("{why}.text"), Kind::Text));
+                self.scope.push((format!("{why}.status"), Kind::MaybeNumber));
+                self.block(depth - 1, function);
+                self.scope.truncate(outer);
+                if self.one_in(2) {
+                    let leaves = if function == 0 { "return" } else { "return label" };
+                    self.indented(leaves);
+                    self.scope.push((bound, Kind::Company));
+                }
+                self.line("}");
+            }
             _ => {
                 let query = self.known(Kind::Text).unwrap_or_else(|| "label".to_owned());
                 let (bound, alias) = (self.fresh(), self.fresh());
@@ -335,6 +351,61 @@ impl Maker {
                     function,
                 );
                 self.line("}");
+            }
+        }
+    }
+
+    /// A wait, and what it gives.
+    fn waiting(&mut self) {
+        let bound = self.fresh();
+        let kind = match self.pick(6) {
+            0 => {
+                self.line("await sleep(1h)");
+                return;
+            }
+            1 => {
+                let alias = self.fresh();
+                self.scope.push((alias.clone(), Kind::Person));
+                let test = self.pure(Kind::Boolean);
+                self.scope.pop();
+                self.line(&format!("{bound} = await FIRST(crm-[{alias}:Person WHERE {test}]->, 1d)"));
+                Kind::MaybePerson
+            }
+            2 => {
+                let test = self.expr(Kind::Boolean, 2);
+                self.line(&format!("{bound} = await until({test}, every: 5m, most: 1h)"));
+                Kind::Boolean
+            }
+            3 => {
+                let (one, two) = (self.arm(), self.arm());
+                self.line(&format!("{bound} = await parallel([{one}, {two}])"));
+                Kind::Texts
+            }
+            _ => {
+                let (one, two) = (self.arm(), self.arm());
+                self.line(&format!("{bound} = await race([{one}, {two}])"));
+                Kind::Text
+            }
+        };
+        self.scope.push((bound, kind));
+    }
+
+    fn arm(&mut self) -> String {
+        let text = self.expr(Kind::Text, 1);
+        match self.pick(4) {
+            0 => format!("() => {text}"),
+            1 => format!("() => {{ await sleep(1m); return {text} }}"),
+            2 => {
+                let (note, more) = (self.fresh(), self.expr(Kind::Text, 1));
+                format!(
+                    "() => {{ {note} = write crm-[:Note]-> {{ Text: {text} }}; return \"${{{note}.id}} ${{{more}}}\" }}"
+                )
+            }
+            _ => {
+                let came = self.fresh();
+                format!(
+                    "() => {{ {came} = await FIRST(crm-[:Company]->, 2d); return IF {came} == null THEN {text} ELSE {came}.Name END }}"
+                )
             }
         }
     }

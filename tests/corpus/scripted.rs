@@ -14,7 +14,7 @@ use lf_lang::{
     diag::{Code, Severity},
     plan::{self, Plan, ir::Listen},
     run::{
-        Effect, Failure, Finish, Fired, Input, Request, RunState, Settlement,
+        Effect, Failure, Finish, Fired, Input, Request, RunState, Settlement, Test, Wait,
         io::{FailureKind, Target, WriteRequest},
         matches, step,
     },
@@ -130,16 +130,68 @@ impl World<'_> {
             match effects.pop() {
                 Some(Effect::Finish(Finish::Done(_))) => return Ok(true),
                 Some(Effect::Finish(Finish::Failed(failure))) => return self.fact(&failure).map(|()| false),
-                Some(Effect::Call { address, connection, request, .. }) => {
+                Some(Effect::Call { address, connection, request, declines, .. }) => {
                     self.calls += 1;
-                    let settlement = self.answer(connection, &request)?;
+                    let answer = self.answer(connection, &request)?;
+                    let settlement = if declines { self.maybe_declined(answer) } else { answer };
                     effects = step(self.plan, &mut state, Input::Settled { address, settlement });
                 }
-                Some(Effect::Await { address, .. }) => return Err(format!("`{address}` is waited for")),
+                Some(Effect::Await { address, wait, .. }) => {
+                    let Some(value) = self.wait(&wait)? else { return Ok(false) };
+                    let settlement = Settlement::Woken { value, at: now() };
+                    effects = step(self.plan, &mut state, Input::Settled { address, settlement });
+                }
                 None => return Err("a step without an effect".to_owned()),
             }
         }
         Ok(false)
+    }
+
+    /// A write that may be refused, is in two of the faces.
+    fn maybe_declined(&self, answer: Settlement) -> Settlement {
+        match self.face {
+            1 => Settlement::Declined { text: "no".into(), status: Some(422) },
+            3 => Settlement::Declined { text: String::new(), status: None },
+            _ => answer,
+        }
+    }
+
+    /// What a wait gives: in some faces its time is over. `None` where a test of it failed for a fact of the world.
+    fn wait(&mut self, wait: &Wait) -> Result<Option<Value>, String> {
+        match wait {
+            Wait::Sleep { .. } => Ok(Some(Value::Absent)),
+            Wait::First { watch, test, .. } => {
+                let watch = &self.plan.watches[*watch as usize];
+                let shape = self.shape(watch.connection, &watch.ty)?.clone();
+                for row in 1..=self.face {
+                    let record = self.record(watch.connection, &shape, row);
+                    match self.ask(test, Some(record.clone()))? {
+                        Some(true) => return Ok(Some(record)),
+                        Some(false) => {}
+                        None => return Ok(None),
+                    }
+                }
+                Ok(Some(Value::Absent))
+            }
+            Wait::Until { test, .. } => Ok(self.ask(test, None)?.map(Value::Bool)),
+        }
+    }
+
+    fn ask(&mut self, test: &Test, record: Option<Value>) -> Result<Option<bool>, String> {
+        let mut state = RunState::new();
+        let mut effects = lf_lang::run::ask(self.plan, &mut state, test, record, now());
+        loop {
+            match effects.pop() {
+                Some(Effect::Finish(Finish::Done(Value::Bool(holds)))) => return Ok(Some(holds)),
+                Some(Effect::Finish(Finish::Failed(failure))) => return self.fact(&failure).map(|()| None),
+                Some(Effect::Call { address, connection, request, .. }) if request.is_read() => {
+                    self.calls += 1;
+                    let settlement = self.answer(connection, &request)?;
+                    effects = step(self.plan, &mut state, Input::Settled { address, settlement });
+                }
+                other => return Err(format!("a test of a wait gives {other:?}")),
+            }
+        }
     }
 
     /// A failure that no check can foresee; any other is a promise broken.
