@@ -4,6 +4,7 @@
 mod bare;
 mod check;
 mod credential;
+mod files;
 mod fmt;
 mod listens;
 pub(crate) mod mcp;

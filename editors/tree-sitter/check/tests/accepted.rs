@@ -12,7 +12,6 @@ use crate::{report, texts, tree};
 /// What `lf-lang` refuses and the grammar lets pass: a code, what its headline says, and why.
 const LET_PASS: [(&str, &str, &str); 8] = [
     ("MOV_PARSE_TOO_DEEP", "", "what nests too deep to be run can still be drawn"),
-    ("MOV_NOT_BUILT", "", "it is of the language; that it is not built yet changes no shape"),
     ("MOV_PARSE_ESCAPE", "is no character", "an escape, of whatever number"),
     ("MOV_PARSE_NUMBER", "is longer than a duration can be", "a duration, however long"),
     ("MOV_PARSE_UNEXPECTED", "so it can hold no `${…}`", "a text, which a hole shows best to be the wrong one"),
