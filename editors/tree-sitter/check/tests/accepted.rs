@@ -10,7 +10,7 @@ use lf_lang::syntax::{
 use crate::{report, texts, tree};
 
 /// What `lf-lang` refuses and the grammar lets pass: a code, what its headline says, and why.
-const LET_PASS: [(&str, &str, &str); 8] = [
+const LET_PASS: [(&str, &str, &str); 7] = [
     ("MOV_PARSE_TOO_DEEP", "", "what nests too deep to be run can still be drawn"),
     ("MOV_PARSE_ESCAPE", "is no character", "an escape, of whatever number"),
     ("MOV_PARSE_NUMBER", "is longer than a duration can be", "a duration, however long"),
