@@ -2,8 +2,8 @@
 //! clients. By hand: `cargo bench -p lf-mcp --bench calls`; with `LF_PEERS` (the folder that `tests/peers/setup` made) the
 //! official clients are measured too.
 //!
-//! One server for all of them, on a thread of its own, that answers in microseconds (`loopback.rs`): beside a real one the
-//! same difference is a smaller part. The bare client is the same HTTP library with nothing around it: it sends the same
+//! One server for all of them, on a thread of its own, that answers in microseconds (`loopback.rs`); and with the peers a real
+//! one, the official server-everything, beside whose own time the same difference is a smaller part. The bare client is the same HTTP library with nothing around it: it sends the same
 //! bytes (that is checked), with its URL and headers made once, and reads the answer to its end. *bare* does nothing with
 //! what it read; *reading* parses it with serde_json, as any client has to that wants to know what was answered. The module
 //! also checks the arguments and the answer against the tool's schemas, and gives typed fields.
@@ -23,8 +23,8 @@
 mod loopback;
 
 use std::{
-    path::Path,
-    process::Command,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -57,7 +57,11 @@ async fn main() {
         }
     }
     match std::env::var("LF_PEERS") {
-        Ok(peers) => official(Path::new(&peers)).await,
+        Ok(peers) => {
+            let peers = Path::new(&peers).to_path_buf();
+            tokio::spawn(real(peers.clone())).await.unwrap();
+            official(&peers).await;
+        }
         Err(_) => println!("the official clients are not measured: LF_PEERS is not set"),
     }
 }
@@ -129,6 +133,7 @@ struct Ours {
     connection: Arc<dyn Connection>,
     world: Arc<World>,
     fields: Record,
+    tool: &'static str,
     write: bool,
 }
 
@@ -146,7 +151,7 @@ impl Ours {
             panic!("arguments are a record")
         };
         let fields = Record::clone(&fields);
-        Self { connection: Mcp::default().connect(target).unwrap(), world, fields, write }
+        Self { connection: Mcp::default().connect(target).unwrap(), world, fields, tool: "search", write }
     }
 
     async fn call(&self) {
@@ -157,7 +162,7 @@ impl Ours {
             let written = self.connection.write(&write, &call).await.unwrap();
             assert!(written.created && written.warnings.is_empty());
         } else {
-            let read = Read { ty: "search".into(), origin: Origin::Root, pins: fields, page: None };
+            let read = Read { ty: self.tool.into(), origin: Origin::Root, pins: fields, page: None };
             assert_eq!(self.connection.read(&read, &call).await.unwrap().records.len(), 1);
         }
     }
@@ -213,6 +218,101 @@ impl Bare {
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_unstable_by(f64::total_cmp);
     all[all.len() / 2]
+}
+
+/// One call of the real server's `echo`, by a client with nothing around it, in a session of its own.
+struct Echo {
+    client: reqwest::Client,
+    url: Url,
+    headers: HeaderMap,
+    next: usize,
+}
+
+impl Echo {
+    async fn connect(url: &str) -> Self {
+        let headers = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+        let headers = headers
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .into_iter()
+            .collect();
+        let client = reqwest::Client::builder().tls_certs_only([]).http1_only().build().unwrap();
+        let mut echo = Self { client, url: url.parse().unwrap(), headers, next: 1 };
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+            "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}});
+        let answer = echo.post(hello.to_string()).await;
+        let session = answer.headers()["mcp-session-id"].clone();
+        drop(answer.bytes().await.unwrap());
+        echo.headers.insert("mcp-session-id", session);
+        echo.headers.insert("mcp-protocol-version", HeaderValue::from_static("2025-11-25"));
+        drop(echo.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned()).await);
+        echo
+    }
+
+    async fn post(&self, body: String) -> reqwest::Response {
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success());
+        answer
+    }
+
+    async fn call(&mut self) {
+        self.next += 1;
+        let next = self.next;
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{next},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"Acme"}}}}}}"#
+        );
+        let answer = self.post(body).await.bytes().await.unwrap();
+        assert!(String::from_utf8_lossy(&answer).contains("Echo: Acme"));
+    }
+}
+
+/// A process that ends with what asked for it.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _gone = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+/// A call of the official server-everything, through the module and by a bare client.
+async fn real(peers: PathBuf) {
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let server = Command::new("node")
+        .args(["--import", "./bind-loopback.mjs"])
+        .args(["node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp"])
+        .current_dir(peers)
+        .env("PORT", port.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut server = Killed(server.unwrap());
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(server.0.try_wait().unwrap().is_none(), "server-everything ended");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let ours = Ours { tool: "echo", ..Ours::connect(&url, &json!({"message": "Acme"}), false) };
+    let mut bare = Echo::connect(&url).await;
+    let mut rows: [Vec<f64>; 2] = Default::default();
+    for row in 0..ROWS {
+        for turn in 0..2 {
+            let who = (turn + row) % 2;
+            let start = Instant::now();
+            for _ in 0..CALLS / 4 {
+                if who == 0 {
+                    ours.call().await;
+                } else {
+                    bare.call().await;
+                }
+            }
+            rows[who].push(start.elapsed().as_secs_f64() * 4e6 / CALLS as f64);
+        }
+    }
+    let [ours, bare] = rows;
+    let more = (median(ours.iter().zip(&bare).map(|(our, bare)| our / bare).collect()) - 1.0) * 100.0;
+    println!("echo of server-everything: {:.0} µs; bare {:.0} µs: {more:+.1} %", median(ours), median(bare));
 }
 
 async fn compare(case: Case) {
