@@ -1,7 +1,8 @@
 //! Random programs as text: what checks never fails at run time for a reason that the check should have seen, and sends
 //! nothing that the systems, as described, would not take. `LF_PROGRAMS` says how many checked programs are run.
 //!
-//! The generator aims at what checks and misses now and then, so that the check is what decides, not the generator.
+//! The generator aims at what checks and misses now and then, so that the check is what decides, not the generator. It is
+//! one file because each of its parts draws from the same scope and calls the others.
 
 use std::{
     env,
