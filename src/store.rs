@@ -3,6 +3,8 @@
 //! A method that changes something returns when the change is durable, and makes all of it or none. Commits of
 //! concurrent callers are grouped. A *fence* is the number that a claim handed out: once a run or a listen was taken over, every
 //! write under the old fence is refused with [`StoreError::Fenced`].
+//!
+//! One file, because the traits share their data and are read as one contract.
 
 pub mod memory;
 mod rules;

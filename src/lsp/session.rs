@@ -1,5 +1,7 @@
 //! One session: what the editor has open, and one method for each thing that it sends. In order, one at a time; what
 //! was cancelled before its turn is not done, and texts are checked once nothing more has come.
+//!
+//! One file, because every method works on the same open texts and the same queue.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

@@ -1,4 +1,6 @@
 //! Comparison and arithmetic: both sides of one kind, and the way out where they are not.
+//!
+//! One file, because each operator shares the same reports of two kinds that differ.
 
 use lf_module::value::Value;
 use smol_str::SmolStr;

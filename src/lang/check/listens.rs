@@ -1,4 +1,6 @@
 //! `listen to … fire …`: a type that fires, a function that takes its record, settings that mean something.
+//!
+//! One file, because each setting is judged by the same path, function and source as the others.
 
 use std::collections::BTreeMap;
 

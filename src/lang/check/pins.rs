@@ -1,4 +1,6 @@
 //! A hop's WHERE: what the source fixes (pins) and what is filtered here; the forms that a pin may have.
+//!
+//! One file, because the forms of a pin and their reports are one walk over one WHERE.
 
 use lf_module::schema::{Pin, TypeShape};
 use smol_str::SmolStr;

@@ -2,6 +2,8 @@
 //!
 //! There are no error nodes: a movement with an error in it does not become one of these. Spans stay for the
 //! ledger's places; nothing is decided by them.
+//!
+//! One file, because it is one border: what the plan, the graph and the tests are made from.
 
 use std::collections::BTreeMap;
 

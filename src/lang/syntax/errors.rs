@@ -2,6 +2,8 @@
 //!
 //! Mistakes that have a shape of their own (a misspelt keyword, a statement outside a function, a quoted field name)
 //! are looked for first; what is left says what was found and what could have stood there.
+//!
+//! One file, because which sentence fits is decided in one order.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "most rules of the grammar are nothing that a reader would be told of"

@@ -1,5 +1,7 @@
 //! The layout of expressions and paths. Parentheses stand where the tree needs them, and around parts of an
 //! expression where they were written.
+//!
+//! One file, because there is one arm for each kind of expression and they call each other.
 
 use super::{Layout, doc::Doc, lists::Row};
 use crate::{
